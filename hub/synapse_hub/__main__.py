@@ -1,0 +1,134 @@
+"""``python -I -m synapse_hub run [--detach]``: puts the hub together and runs it. The composition root."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+from synapse_git import __version__, address
+from synapse_git.errors import EXIT_BUG, EXIT_UNREACHABLE, EXIT_USAGE
+from synapse_git.starter import log_file
+from synapse_hub import spool
+from synapse_hub.clock import open_clock
+from synapse_hub.core.claim import TreeKey
+from synapse_hub.filesystem import refuse_network_disk
+from synapse_hub.hub import Hub
+from synapse_hub.journal.journal import Journal, JournalBroken
+from synapse_hub.journal.store import StoreError
+from synapse_hub.web.desk import Desk
+from synapse_hub.web.server import serve
+from synapse_hub.web.socket import SocketUnavailable, announce, bind
+
+# How long to wait for a hub that is on its way out.
+_TAKEOVER_S = 4.0
+_LOG_BYTES = 4_000_000
+
+log = logging.getLogger("synapse_hub")
+
+
+class CannotStart(Exception):
+    """Why there will be no hub."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a hub in the foreground, or detached; the exit status."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given not in (["run"], ["run", "--detach"]):
+        sys.stderr.write("usage: python -I -m synapse_hub run [--detach]\n")
+        return EXIT_USAGE
+    os.umask(0o077)
+    state = address.state_dir(os.environ)
+    if "--detach" in given:
+        _detach(state)
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    try:
+        _run(state)
+    except (CannotStart, JournalBroken, StoreError, SocketUnavailable, OSError) as error:
+        log.error("%s", error)
+        return EXIT_UNREACHABLE
+    except KeyboardInterrupt:
+        return 130
+    except Exception:
+        log.exception("a bug in the hub")
+        return EXIT_BUG
+    return 0
+
+
+def _detach(state: str) -> None:
+    """Leave the starter's session, directory and files; turn a log over that has grown long."""
+    with suppress(PermissionError):  # a session leader already
+        os.setsid()
+    os.chdir("/")
+    os.closerange(3, 256)
+    path = log_file(state)
+    with suppress(OSError):
+        if os.path.getsize(path) > _LOG_BYTES:
+            os.replace(path, path + ".1")
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            os.dup2(descriptor, 1)
+            os.dup2(descriptor, 2)
+            os.close(descriptor)
+
+
+def _run(state: str) -> None:
+    os.makedirs(state, mode=0o700, exist_ok=True)
+    refuse_network_disk(state)
+    lock = _lock(state)
+    journal = Journal(state)
+    replayed = journal.replay()
+    clock = open_clock(state, replayed.last_at)
+    desk: Desk
+
+    def on_grant(trees: Sequence[TreeKey]) -> None:
+        for namespace, tree in trees:
+            with suppress(OSError):
+                os.unlink(address.generation_file(state, namespace, tree))
+
+    hub = Hub(journal, clock, state=replayed, on_grant=on_grant, on_publish=lambda: desk.wake())
+    listener, path = bind(state, os.environ)
+    desk = Desk(hub, socket_path=path, journal_path=journal.path)
+    hub.start()
+
+    def ready() -> None:
+        announce(state, path)
+        log.info("hub %s %s serves %s from event %d", hub.hub_id[:8], __version__, path, replayed.seq)
+
+    def round_() -> None:
+        spool.ingest(os.path.join(state, "overrides"), hub.transact)
+        with suppress(OSError):
+            journal.sync_mark()
+
+    try:
+        spool.ingest(os.path.join(state, "overrides"), hub.transact)
+        serve(desk, listener, ready=ready, round_=round_)
+    finally:
+        hub.stop()
+        with suppress(OSError):
+            os.unlink(path)
+        os.close(lock)
+    log.info("hub ended at event %d", hub.state.seq)
+
+
+def _lock(state: str) -> int:
+    """Be the one hub of this state directory. Raises: CannotStart."""
+    descriptor = os.open(os.path.join(state, "hub.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    deadline = time.monotonic() + _TAKEOVER_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise CannotStart(f"another hub runs on {state}. See: synapse-git hub status") from None
+            time.sleep(0.05)
+        else:
+            return descriptor
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What the hub knows and decides, pure: no clock, no I/O, no threads."""

@@ -1,0 +1,246 @@
+"""Decisions of the claim family. Each reads one state and one instant and touches nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from immutables import Map
+
+from synapse_git.constants import (
+    MAX_CLAIMS_PER_AGENT,
+    MAX_DECLARED_PATHS,
+    MAX_NAMED_CONFLICTS,
+)
+from synapse_git.explain import moment
+from synapse_git.protocol import from_wire, paths_to_wire
+from synapse_git.scope import show
+from synapse_hub.core import overlap
+from synapse_hub.core.claim import Claim, comparable, tree_key
+from synapse_hub.core.commands import ExpireDue, ExtendLeases, Heartbeat, ReleaseClaim, TakeClaim
+from synapse_hub.core.events import AnyEvent, ClaimDenied, ClaimGranted, ClaimReleased, LeaseExpired, expired
+from synapse_hub.core.lease import extension
+from synapse_hub.core.outcome import Conflict, Decided, Outcome, Refusal, claim_document
+from synapse_hub.core.state import State
+
+
+def decide_claim(state: State, command: TakeClaim, now: float) -> Outcome:
+    """Grant, renew or widen.
+
+    Refuses with LEASE_LIVE (INV-ME-1), SCOPE_CONFLICT (INV-ME-2…4), QUOTA_EXCEEDED (INV-ME-5), INVALID_SCOPE.
+    """
+    held = state.live((command.namespace, command.task_id), now)
+    if held and held.owner != command.agent:
+        return _denied(state, command, now, _lease_live(command, held))
+    scope = _scope(command, held)
+    if isinstance(scope, Refusal):
+        return scope
+    worktree, paths = scope
+    conflicts, over = in_the_way(state, command.agent, command.namespace, worktree, paths, now)
+    if conflicts:
+        return _denied(state, command, now, _scope_conflict(conflicts))
+    renewal = held is not None and held.principal == command.principal
+    room = _room(state, command.principal, now)
+    if not renewal and isinstance(room, Refusal):
+        return _denied(state, command, now, room)
+    if not renewal and not isinstance(room, Refusal):
+        over = [*over, *(event for event in room if event not in over)]
+    return _granted(state, command, now, held, worktree, paths, over)
+
+
+def _scope(command: TakeClaim, held: Claim | None) -> tuple[str, tuple[str, ...]] | Refusal:
+    """The tree and paths that the claim will have."""
+    if held is None:
+        if command.paths is None:
+            return Refusal(
+                "INVALID_SCOPE",
+                f"{command.task_id} is not held, so there is no scope to keep",
+                "Name the paths to claim, or [] for the whole tree",
+            )
+        return command.worktree or "", command.paths
+    if command.worktree is not None and command.worktree != held.worktree:
+        return Refusal(
+            "INVALID_SCOPE",
+            f"{command.task_id} is held in another tree, and a task has one tree at a time",
+            f"Release it first: synapse-git release -t {command.task_id}, or claim under another task id",
+        )
+    kept = tuple(from_wire(path) for path in held.paths)
+    if command.paths is None:
+        return held.worktree, kept
+    if not command.add:
+        return held.worktree, command.paths
+    united = tuple(sorted({*kept, *command.paths})) if kept and command.paths else ()
+    if len(united) > MAX_DECLARED_PATHS:
+        return Refusal(
+            "INVALID_SCOPE",
+            f"{command.task_id} would hold {len(united)} paths and {MAX_DECLARED_PATHS} is the limit",
+            "Claim the directories above them",
+        )
+    return held.worktree, united
+
+
+def in_the_way(
+    state: State, agent: str, namespace: str, worktree: str, paths: tuple[str, ...], now: float
+) -> tuple[list[Conflict], list[LeaseExpired]]:
+    """Live claims of others that overlap, the first ten; and those met that are over but not written down so."""
+    tree = state.tree(tree_key(namespace, worktree))
+    wanted = comparable(worktree, list(paths)) or [""]
+    shown = paths or ("",)
+    conflicts: dict[tuple[str, str], tuple[Claim, list[str]]] = {}
+    over: dict[tuple[str, str], LeaseExpired] = {}
+    for path, spelled in zip(wanted, shown, strict=True):
+        for key in overlap.others(tree, path, agent):
+            claim = state.claims[key]
+            if not claim.live(now):
+                over[key] = expired(claim, now)
+            elif key in conflicts:
+                if spelled not in conflicts[key][1]:
+                    conflicts[key][1].append(spelled)
+            else:
+                conflicts[key] = (claim, [spelled])
+            if len(conflicts) >= MAX_NAMED_CONFLICTS:
+                break
+    found = [Conflict(claim, tuple(names[:MAX_NAMED_CONFLICTS]), len(names)) for claim, names in conflicts.values()]
+    return found, list(over.values())
+
+
+def _room(state: State, principal: str, now: float) -> list[LeaseExpired] | Refusal:
+    """Spec: INV-ME-5. Leases of the principal that are over do not count and are written down."""
+    held = state.by_principal.get(principal, Map())
+    if len(held) < MAX_CLAIMS_PER_AGENT:
+        return []
+    over = [expired(claim, now) for key in held if not (claim := state.claims[key]).live(now)]
+    if len(held) - len(over) < MAX_CLAIMS_PER_AGENT:
+        return over
+    return Refusal(
+        "QUOTA_EXCEEDED",
+        f"{principal} holds {len(held) - len(over)} live claims and {MAX_CLAIMS_PER_AGENT} is the limit",
+        "Release some (synapse-git status lists them), or claim directories instead of files",
+    )
+
+
+def _granted(
+    state: State,
+    command: TakeClaim,
+    now: float,
+    held: Claim | None,
+    worktree: str,
+    paths: tuple[str, ...],
+    over: Iterable[LeaseExpired],
+) -> Decided:
+    lapsed = state.claims.get((command.namespace, command.task_id))
+    before = {(event.namespace, event.task_id): event for event in over}
+    if held is None and lapsed is not None:
+        before.setdefault(lapsed.key, expired(lapsed, now))
+    claim = Claim(
+        task_id=command.task_id,
+        namespace=command.namespace,
+        owner=command.agent,
+        principal=command.principal,
+        worktree=worktree,
+        paths=tuple(paths_to_wire(paths)),
+        ttl_s=command.ttl_s,
+        epoch=state.epoch + 1,
+        status=held.status if held else "claimed",
+        note=command.note if command.note is not None else held.note if held else "",
+        granted_at=now,
+        lease_expires_at=now + command.ttl_s,
+        checkpoint=held.checkpoint if held else None,
+    )
+    cause = "renewed" if held else "taken_over" if lapsed else "new"
+    return Decided([*before.values(), ClaimGranted(at=now, claim=claim, cause=cause)], claim_document(claim))
+
+
+def _lease_live(command: TakeClaim, held: Claim) -> Refusal:
+    return Refusal(
+        "LEASE_LIVE",
+        f"task {command.task_id} is held by {held.owner} until {moment(held.lease_expires_at)}",
+        f"Choose another task id, or ask {held.owner} to release it: synapse-git release -t {command.task_id}",
+        [Conflict(held)],
+    )
+
+
+def _scope_conflict(conflicts: list[Conflict]) -> Refusal:
+    first = conflicts[0]
+    path = show(first.changed[0]) if first.changed else "."
+    return Refusal(
+        "SCOPE_CONFLICT",
+        f"{path} overlaps what {first.claim.owner} holds",
+        f"Nothing was claimed. Ask {first.claim.owner} to release it, or claim other paths; "
+        f"what it is for: synapse-git show {first.claim.task_id}",
+        conflicts,
+    )
+
+
+def _denied(state: State, command: TakeClaim, now: float, refusal: Refusal) -> Refusal:
+    """``refusal`` with its evidence, unless the same was written within the last minute."""
+    evidence = ClaimDenied(
+        at=now,
+        agent=command.agent,
+        namespace=command.namespace,
+        task_id=command.task_id,
+        worktree=command.worktree or "",
+        reason=refusal.reason,
+        paths=tuple(paths_to_wire((command.paths or ())[:MAX_NAMED_CONFLICTS])),
+        holders=tuple(conflict.holder() for conflict in refusal.conflicts),
+    )
+    if state.denied_lately(evidence):
+        return refusal
+    return Refusal(refusal.reason, refusal.detail, refusal.fix, refusal.conflicts, [evidence])
+
+
+def decide_release(state: State, command: ReleaseClaim, now: float) -> Outcome:
+    """Give a claim back. Refuses with NOT_HELD, NOT_OWNER, STALE_EPOCH (INV-EF-2)."""
+    held = state.live((command.namespace, command.task_id), now)
+    if held is None:
+        return _not_held(command.task_id)
+    if held.owner != command.agent:
+        return Refusal(
+            "NOT_OWNER",
+            f"task {command.task_id} is held by {held.owner}, not by {command.agent}",
+            f"Act as its owner: synapse-git release --agent {held.owner} -t {command.task_id}",
+            [Conflict(held)],
+        )
+    if command.epoch is not None and command.epoch != held.epoch:
+        return _stale(command.task_id, command.epoch, held.epoch)
+    event = ClaimReleased(at=now, namespace=held.namespace, task_id=held.task_id, owner=held.owner, by=command.agent)
+    return Decided([event], {**claim_document(held), "status": "released"})
+
+
+def _not_held(task_id: str) -> Refusal:
+    return Refusal(
+        "NOT_HELD", f"nobody holds task {task_id}", "It was released or its lease ran out. See: synapse-git status"
+    )
+
+
+def _stale(task_id: str, given: int, current: int) -> Refusal:
+    return Refusal(
+        "STALE_EPOCH",
+        f"task {task_id} has moved on: epoch {given} was given, {current} is current",
+        f"Look at it again: synapse-git show {task_id}",
+    )
+
+
+def decide_heartbeat(state: State, command: Heartbeat, now: float) -> Decided:
+    """Extend every live claim of the agent; always answers with all of them."""
+    claims = sorted(state.owned(command.agent, now), key=lambda claim: claim.key)
+    events = [event for claim in claims if (event := extension(claim, now))]
+    ends = {(event.namespace, event.task_id): event.lease_expires_at for event in events}
+    documents = [
+        {**claim_document(claim), "lease_expires_at": ends.get(claim.key, claim.lease_expires_at)} for claim in claims
+    ]
+    return Decided(events, {"claims": documents})
+
+
+def decide_extend(state: State, command: ExtendLeases, now: float) -> Decided:
+    """Activity on some claims of the agent; those that moved on meanwhile are passed over."""
+    claims = (state.live(key, now) for key in command.tasks)
+    events: list[AnyEvent] = [
+        event for claim in claims if claim and claim.owner == command.agent and (event := extension(claim, now))
+    ]
+    return Decided(events, {})
+
+
+def decide_expire(state: State, command: ExpireDue, now: float) -> Decided:
+    """Write down which of these leases are over. Spec: INV-LL-2."""
+    claims = (state.claims.get(key) for key in command.tasks)
+    return Decided([expired(claim, now) for claim in claims if claim and not claim.live(now)], {})

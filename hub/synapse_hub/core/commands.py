@@ -1,0 +1,109 @@
+"""What can be asked of the hub: imperative, already parsed, with the principal the connection proved."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Base of all."""
+
+
+class TakeClaim(Command, frozen=True):
+    """Claim, renew or widen. ``paths``: normalised, ``()`` the whole tree, None keeps; ``worktree`` None keeps."""
+
+    agent: str
+    principal: str
+    namespace: str
+    task_id: str
+    worktree: str | None
+    paths: tuple[str, ...] | None
+    ttl_s: float
+    add: bool = False
+    note: str | None = None
+
+
+class ReleaseClaim(Command, frozen=True):
+    agent: str
+    namespace: str
+    task_id: str
+    epoch: int | None = None
+
+
+class Heartbeat(Command, frozen=True):
+    """Extend all live claims of an agent."""
+
+    agent: str
+
+
+class ExtendLeases(Command, frozen=True):
+    """Activity seen on these tasks, each as (namespace, task id)."""
+
+    agent: str
+    tasks: tuple[tuple[str, str], ...]
+
+
+class ExpireDue(Command, frozen=True):
+    """Write down leases that are over, each as (namespace, task id)."""
+
+    tasks: tuple[tuple[str, str], ...]
+
+
+class RecordDenial(Command, frozen=True):
+    """Evidence of a refused change: ``paths`` the first of ``paths_total``, ``tasks`` what was in the way."""
+
+    agent: str
+    namespace: str
+    worktree: str
+    action: str
+    paths: tuple[str, ...]
+    paths_total: int
+    tasks: tuple[tuple[str, str], ...]
+
+
+class RecordOverride(Command, frozen=True):
+    agent: str
+    namespace: str
+    worktree: str
+    action: str
+    paths: tuple[str, ...]
+    reason_text: str
+    spooled_at: float | None = None
+
+
+class RegisterWorktree(Command, frozen=True):
+    worktree: str
+    root: str
+    repository: str
+    namespace: str
+    branch: str
+    agent: str
+    layers: tuple[str, ...]
+
+
+class ProbeJournal(Command, frozen=True):
+    """Nothing but a trip through the write path, for health."""
+
+
+class Keyed(Command, frozen=True):
+    """``command`` with an idempotency key; ``digest`` tells two requests under one key apart. Spec: INV-CR-1."""
+
+    sender: str
+    verb: str
+    key: str
+    digest: str
+    command: TakeClaim | ReleaseClaim
+
+
+AnyCommand = (
+    TakeClaim
+    | ReleaseClaim
+    | Heartbeat
+    | ExtendLeases
+    | ExpireDue
+    | RecordDenial
+    | RecordOverride
+    | RegisterWorktree
+    | ProbeJournal
+    | Keyed
+)

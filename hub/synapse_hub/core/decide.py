@@ -1,0 +1,99 @@
+"""One decision for any command, and the idempotency keys around it."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+import msgspec
+
+from synapse_git.constants import IDEMPOTENCY_RETENTION_SECONDS, MAX_IDEMPOTENCY_KEYS
+from synapse_git.protocol import to_wire
+from synapse_hub.core.claims import decide_claim, decide_expire, decide_extend, decide_heartbeat, decide_release
+from synapse_hub.core.commands import (
+    AnyCommand,
+    ExpireDue,
+    ExtendLeases,
+    Heartbeat,
+    Keyed,
+    ProbeJournal,
+    RecordDenial,
+    RecordOverride,
+    RegisterWorktree,
+    ReleaseClaim,
+    TakeClaim,
+)
+from synapse_hub.core.events import CommandAnswered, WorktreeRegistered
+from synapse_hub.core.guard import decide_denial, decide_override
+from synapse_hub.core.outcome import Decided, Outcome, Refusal
+from synapse_hub.core.state import State
+
+
+def decide(state: State, command: AnyCommand, now: float) -> Outcome:
+    """What ``command`` comes to in ``state`` at ``now`` (lease-clock seconds). Pure."""
+    match command:
+        case Keyed():
+            return _decide_keyed(state, command, now)
+        case TakeClaim():
+            return decide_claim(state, command, now)
+        case ReleaseClaim():
+            return decide_release(state, command, now)
+        case Heartbeat():
+            return decide_heartbeat(state, command, now)
+        case ExtendLeases():
+            return decide_extend(state, command, now)
+        case ExpireDue():
+            return decide_expire(state, command, now)
+        case RecordDenial():
+            return decide_denial(state, command, now)
+        case RecordOverride():
+            return decide_override(state, command, now)
+        case RegisterWorktree():
+            return _decide_register(state, command, now)
+        case ProbeJournal():
+            return Decided([], {})
+    assert_never(command)
+
+
+def _decide_keyed(state: State, keyed: Keyed, now: float) -> Outcome:
+    """Spec: INV-CR-1. The first answer of an applied command is given again; refusals are decided anew."""
+    known = state.answers.get((keyed.sender, keyed.verb, keyed.key))
+    if known is not None and known[0] > now - IDEMPOTENCY_RETENTION_SECONDS:
+        digest, answer = known[1]
+        if digest == keyed.digest:
+            return Decided([], {**answer, "replayed": True})
+        return Refusal(
+            "IDEMPOTENCY_CONFLICT",
+            f"this key was used for another {keyed.verb} request",
+            "Use a fresh Idempotency-Key for each request",
+        )
+    oldest = state.answers.oldest()
+    full = len(state.answers) >= MAX_IDEMPOTENCY_KEYS
+    if full and oldest is not None and oldest > now - IDEMPOTENCY_RETENTION_SECONDS:
+        return Refusal(
+            "QUOTA_EXCEEDED",
+            f"{MAX_IDEMPOTENCY_KEYS} idempotency keys of the last day are remembered and none may be forgotten early",
+            "Send the request without an Idempotency-Key, or later",
+        )
+    outcome = decide(state, keyed.command, now)
+    if isinstance(outcome, Refusal):
+        return outcome
+    answered = CommandAnswered(
+        at=now, sender=keyed.sender, verb=keyed.verb, key=keyed.key, digest=keyed.digest, answer=outcome.answer
+    )
+    return Decided([*outcome.events, answered], outcome.answer)
+
+
+def _decide_register(state: State, command: RegisterWorktree, now: float) -> Decided:
+    event = WorktreeRegistered(
+        at=now,
+        worktree=command.worktree,
+        root=to_wire(command.root),
+        repository=command.repository,
+        namespace=command.namespace,
+        branch=command.branch,
+        agent=command.agent,
+        layers=command.layers,
+    )
+    known = state.worktrees.get(command.worktree)
+    same = known is not None and msgspec.structs.replace(known, at=now) == event
+    return Decided([] if same else [event], {"worktree": command.worktree})

@@ -1,0 +1,165 @@
+"""What happened: the facts that the journal stores and from which alone the state is made.
+
+A kind, once written, is never renamed and a field never changes its meaning; a new field has a default.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from synapse_git.protocol import WirePath
+from synapse_hub.core.claim import Claim, TaskKey
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag_field="kind"):
+    """Base of all. ``at``: the lease clock's instant at which it was decided."""
+
+    at: float
+
+
+class ClaimGranted(Event, frozen=True, tag="claim_granted"):
+    """A new claim, a renewal or a takeover after expiry, as ``cause`` says. Spec: INV-EF-1."""
+
+    claim: Claim
+    cause: str
+
+
+class LeaseExtended(Event, frozen=True, tag="lease_extended"):
+    """Activity moved the expiry; epoch and version stand."""
+
+    namespace: str
+    task_id: str
+    lease_expires_at: float
+
+
+class ClaimReleased(Event, frozen=True, tag="claim_released"):
+    namespace: str
+    task_id: str
+    owner: str
+    by: str
+
+
+class LeaseExpired(Event, frozen=True, tag="lease_expired"):
+    """Spec: INV-LL-2."""
+
+    namespace: str
+    task_id: str
+    owner: str
+    epoch: int
+
+
+class Holder(msgspec.Struct, frozen=True, gc=False):
+    """Who was in the way, in evidence."""
+
+    namespace: str
+    task_id: str
+    owner: str
+
+
+class ClaimDenied(Event, frozen=True, tag="claim_denial"):
+    """Evidence that a claim was refused; touches no lease. Spec: INV-RR-3."""
+
+    agent: str
+    namespace: str
+    task_id: str
+    worktree: str
+    reason: str
+    paths: tuple[WirePath, ...]
+    holders: tuple[Holder, ...]
+
+
+class GuardDenied(Event, frozen=True, tag="guard_denial"):
+    """Evidence that a change was refused; ``paths`` are the first of ``paths_total``. Spec: INV-RR-3."""
+
+    agent: str
+    namespace: str
+    worktree: str
+    action: str
+    paths: tuple[WirePath, ...]
+    paths_total: int
+    holders: tuple[Holder, ...]
+
+
+class GuardOverridden(Event, frozen=True, tag="guard_override"):
+    """A change went in against the guard, with the reason its author gave; ``spooled_at`` when no hub was there."""
+
+    agent: str
+    namespace: str
+    worktree: str
+    action: str
+    paths: tuple[WirePath, ...]
+    paths_total: int
+    reason_text: str
+    holders: tuple[Holder, ...]
+    spooled_at: float | None = None
+
+
+class WorktreeRegistered(Event, frozen=True, tag="worktree_registered"):
+    """What a client says about a checkout: shown, never granted from."""
+
+    worktree: str
+    root: WirePath
+    repository: str
+    namespace: str
+    branch: str
+    agent: str
+    layers: tuple[str, ...]
+
+
+class CommandAnswered(Event, frozen=True, tag="command_answered"):
+    """The first answer to a keyed command, kept so that a retry gets it again. Spec: INV-CR-1."""
+
+    sender: str
+    verb: str
+    key: str
+    digest: str
+    answer: dict[str, Any]
+
+
+AnyEvent = (
+    ClaimGranted
+    | LeaseExtended
+    | ClaimReleased
+    | LeaseExpired
+    | ClaimDenied
+    | GuardDenied
+    | GuardOverridden
+    | WorktreeRegistered
+    | CommandAnswered
+)
+
+KINDS: dict[str, type[AnyEvent]] = {
+    str(kind.__struct_config__.tag): kind
+    for kind in (
+        ClaimGranted,
+        LeaseExtended,
+        ClaimReleased,
+        LeaseExpired,
+        ClaimDenied,
+        GuardDenied,
+        GuardOverridden,
+        WorktreeRegistered,
+        CommandAnswered,
+    )
+}
+
+
+def kind_of(event: AnyEvent) -> str:
+    return str(type(event).__struct_config__.tag)
+
+
+def expired(claim: Claim, at: float) -> LeaseExpired:
+    return LeaseExpired(at=at, namespace=claim.namespace, task_id=claim.task_id, owner=claim.owner, epoch=claim.epoch)
+
+
+def task_of(event: AnyEvent) -> TaskKey | None:
+    """The task whose lease the event changes, if any."""
+    match event:
+        case ClaimGranted():
+            return event.claim.key
+        case LeaseExtended() | ClaimReleased() | LeaseExpired():
+            return (event.namespace, event.task_id)
+        case _:
+            return None

@@ -1,0 +1,199 @@
+"""The verdict on a change, read from one state: who else holds what it touches, and what nobody of ours covers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from synapse_git.constants import MAX_NAMED_CONFLICTS
+from synapse_git.protocol import paths_to_wire
+from synapse_git.scope import show
+from synapse_hub.core import overlap
+from synapse_hub.core.claim import Claim, TaskKey, comparable, tree_key
+from synapse_hub.core.commands import RecordDenial, RecordOverride
+from synapse_hub.core.events import GuardDenied, GuardOverridden, Holder
+from synapse_hub.core.lease import wants_extension
+from synapse_hub.core.outcome import Conflict, Decided
+from synapse_hub.core.state import State
+
+# What an answer lists of the paths that no claim of the agent covers.
+MAX_LISTED_UNCLAIMED = 100
+
+
+class Question(msgspec.Struct, frozen=True):
+    """Who would change something, and where. ``worktree`` "" asks about the namespace's shared tree alone."""
+
+    agent: str
+    namespace: str
+    worktree: str
+    action: str
+    unclaimed: str = "allow"
+
+
+class Verdict:
+    """Collects, path by path, what stands against a change. One state and instant for all of them."""
+
+    def __init__(self, state: State, question: Question, now: float) -> None:
+        self.question = question
+        self._state = state
+        self.now = now
+        shared = state.tree(tree_key(question.namespace, ""))
+        own = state.tree(tree_key(question.namespace, question.worktree))
+        self._trees = [("", shared)] + ([(question.worktree, own)] if question.worktree else [])
+        self._contested = [pair for pair in self._trees if overlap.foreign(pair[1], question.agent)]
+        self._changed: dict[TaskKey, list[str]] = {}
+        self._totals: dict[TaskKey, int] = {}
+        self._paths: list[str] = []
+        self._touched: set[TaskKey] = set()
+        self.paths_total = 0
+        self.unclaimed: list[str] = []
+        self.unclaimed_total = 0
+
+    def judge(self, paths: Iterable[str]) -> None:
+        """Take more changed paths into account."""
+        for path in paths:
+            if self._contested:
+                self._find_conflicts(path)
+            self._find_cover(path)
+
+    def _find_conflicts(self, path: str) -> None:
+        found: set[TaskKey] = set()
+        for worktree, tree in self._contested:
+            (wanted,) = comparable(worktree, [path])
+            live = (
+                key
+                for key in overlap.others(tree, wanted, self.question.agent)
+                if self._state.claims[key].live(self.now)
+            )
+            found.update(islice(live, MAX_NAMED_CONFLICTS))
+        if not found:
+            return
+        self.paths_total += 1
+        if len(self._paths) < MAX_NAMED_CONFLICTS:
+            self._paths.append(path)
+        for key in found:
+            self._totals[key] = self._totals.get(key, 0) + 1
+            names = self._changed.setdefault(key, [])
+            if len(names) < MAX_NAMED_CONFLICTS:
+                names.append(path)
+
+    def _find_cover(self, path: str) -> None:
+        covered = False
+        for worktree, tree in self._trees:
+            if self.question.agent not in tree.owners:
+                continue
+            (wanted,) = comparable(worktree, [path])
+            for key in overlap.covering(tree, wanted, self.question.agent):
+                if self._state.claims[key].live(self.now):
+                    covered = True
+                    self._touched.add(key)
+        if not covered:
+            self.unclaimed_total += 1
+            if len(self.unclaimed) < MAX_LISTED_UNCLAIMED:
+                self.unclaimed.append(path)
+
+    @property
+    def seq(self) -> int:
+        return self._state.seq
+
+    @property
+    def refused(self) -> bool:
+        """Is anything of it in another agent's live scope?"""
+        return self.paths_total > 0
+
+    @property
+    def word(self) -> str:
+        """allow, warn or refuse."""
+        return "refuse" if self.refused else self.question.unclaimed if self.unclaimed else "allow"
+
+    def conflicts(self) -> list[Conflict]:
+        """The claims in the way, at most ten."""
+        return [
+            Conflict(self._state.claims[key], tuple(names), self._totals[key])
+            for key, names in islice(self._changed.items(), MAX_NAMED_CONFLICTS)
+        ]
+
+    def evidence(self) -> RecordDenial:
+        """The command that puts a refusal on record."""
+        question = self.question
+        return RecordDenial(
+            agent=question.agent,
+            namespace=question.namespace,
+            worktree=question.worktree,
+            action=question.action,
+            paths=tuple(self._paths),
+            paths_total=self.paths_total,
+            tasks=tuple(islice(self._changed, MAX_NAMED_CONFLICTS)),
+        )
+
+    def to_extend(self) -> tuple[TaskKey, ...]:
+        """Own claims that an allowed change touches and whose lease it should move."""
+        claims = (self._state.claims[key] for key in self._touched)
+        return tuple(claim.key for claim in claims if wants_extension(claim, self.now))
+
+    def document(self) -> dict[str, Any]:
+        """The body of the answer, without ``seq`` and ``now``."""
+        body: dict[str, Any] = {
+            "verdict": self.word,
+            "conflicts": [conflict.document() for conflict in self.conflicts()],
+            "unclaimed": paths_to_wire(self.unclaimed),
+            "unclaimed_total": self.unclaimed_total,
+        }
+        if self.refused:
+            body |= {"reason": "SCOPE_CONFLICT", "detail": self._detail(), "changed_total": self.paths_total}
+        elif self.word != "allow":
+            first = show(self.unclaimed[0])
+            body |= {
+                "reason": "UNCLAIMED",
+                "detail": f"{first} is covered by no claim of {self.question.agent}",
+                "fix": f"Claim it first: synapse-git claim {first}",
+            }
+        return body
+
+    def _detail(self) -> str:
+        holders = list(dict.fromkeys(self._state.claims[key].owner for key in self._changed))
+        named = ", ".join(holders[:3]) + (f" and {len(holders) - 3} more" if len(holders) > 3 else "")
+        count = "1 changed path is" if self.paths_total == 1 else f"{self.paths_total} changed paths are"
+        return f"{count} in the live scope of {named}"
+
+
+def decide_denial(state: State, command: RecordDenial, now: float) -> Decided:
+    """Put a refused change on record, unless the same was within a minute. Touches no lease (INV-RR-3)."""
+    event = GuardDenied(
+        at=now,
+        agent=command.agent,
+        namespace=command.namespace,
+        worktree=command.worktree,
+        action=command.action,
+        paths=tuple(paths_to_wire(command.paths)),
+        paths_total=command.paths_total,
+        holders=tuple(_holder(state, key) for key in command.tasks),
+    )
+    return Decided([] if state.denied_lately(event) else [event], {})
+
+
+def _holder(state: State, key: TaskKey) -> Holder:
+    claim: Claim | None = state.claims.get(key)
+    return Holder(*key, claim.owner if claim else "")
+
+
+def decide_override(state: State, command: RecordOverride, now: float) -> Decided:
+    """Put on record that a change went in against the guard, and against whom."""
+    verdict = Verdict(state, Question(command.agent, command.namespace, command.worktree, command.action), now)
+    verdict.judge(command.paths)
+    event = GuardOverridden(
+        at=now,
+        agent=command.agent,
+        namespace=command.namespace,
+        worktree=command.worktree,
+        action=command.action,
+        paths=tuple(paths_to_wire(command.paths[:MAX_LISTED_UNCLAIMED])),
+        paths_total=len(command.paths),
+        reason_text=command.reason_text,
+        holders=tuple(conflict.holder() for conflict in verdict.conflicts()),
+        spooled_at=command.spooled_at,
+    )
+    return Decided([event], {"recorded": True, "conflicts": [found.document() for found in verdict.conflicts()]})

@@ -1,0 +1,53 @@
+"""A persistent map that remembers in order of arrival, so that what is old can be let go at the front."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+import msgspec
+from immutables import Map
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Recent(msgspec.Struct, Generic[K, V], frozen=True):
+    """``entries``: key → (place in the order, instant, value). ``order``: place → key, from ``first`` to ``next``."""
+
+    entries: Map[K, tuple[int, float, V]] = Map()
+    order: Map[int, K] = Map()
+    first: int = 0
+    next: int = 0
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def get(self, key: K) -> tuple[float, V] | None:
+        """When ``key`` came and what with, or None."""
+        found = self.entries.get(key)
+        return found and (found[1], found[2])
+
+    def oldest(self) -> float | None:
+        """The instant of the oldest entry, or None when empty."""
+        for place in range(self.first, self.next):
+            if (key := self.order.get(place)) is not None:
+                return self.entries[key][1]
+        return None
+
+    def put(self, key: K, at: float, value: V, *, keep_after: float, capacity: int | None = None) -> Recent[K, V]:
+        """With ``key`` as the newest, without what came at or before ``keep_after`` or exceeds ``capacity``."""
+        entries, order, first = self.entries, self.order, self.first
+        if (known := entries.get(key)) is not None:
+            order = order.delete(known[0])
+        entries = entries.set(key, (self.next, at, value))
+        order = order.set(self.next, key)
+        while first < self.next:
+            front = order.get(first)
+            if front is not None:
+                too_many = capacity is not None and len(entries) > capacity
+                if entries[front][1] > keep_after and not too_many:
+                    break
+                entries = entries.delete(front)
+                order = order.delete(first)
+            first += 1
+        return Recent(entries, order, first, self.next + 1)

@@ -1,0 +1,229 @@
+"""The hub without its web face: one writer thread, and the state that readers use.
+
+decide → append → publish, in order of arrival and in groups: whatever waits when the writer wakes is decided one
+after another on a candidate, committed in one transaction, then published together and answered. Readers take the
+published reference and never wait.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import uuid
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from synapse_hub.clock import Clock
+from synapse_hub.core.claim import TreeKey
+from synapse_hub.core.commands import AnyCommand, ExpireDue, ProbeJournal
+from synapse_hub.core.decide import decide
+from synapse_hub.core.events import AnyEvent, ClaimGranted
+from synapse_hub.core.outcome import Outcome, Refusal
+from synapse_hub.core.state import State, apply_all
+from synapse_hub.expiry import DueLeases
+from synapse_hub.journal.journal import Journal, JournalBroken
+from synapse_hub.journal.store import StoreError
+
+MAX_BATCH = 256
+# How often a writer that lost its journal tries to recover it.
+_RECOVER_S = 0.5
+# The writer's sleep, which does not count a suspended machine's, is never longer than this while leases live.
+_LONGEST_SLEEP_S = 30.0
+_SWEEP_CHUNK = 500
+
+log = logging.getLogger("synapse_hub")
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """An outcome with the ``seq`` and ``now`` it was decided at."""
+
+    outcome: Outcome
+    seq: int
+    now: float
+
+
+Reply = Callable[[Answered], None]
+UNAVAILABLE = Refusal(
+    "JOURNAL_UNAVAILABLE",
+    "the journal cannot be written, so nothing can be granted or released now",
+    "Free the disk and look at the hub's log: synapse-git hub status",
+)
+
+
+class _Ticket(msgspec.Struct, frozen=True):
+    command: AnyCommand
+    reply: Reply
+
+
+class Hub:
+    """``on_grant`` is called after publication, before the claimants hear of it, with the trees granted in."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        clock: Clock,
+        *,
+        state: State,
+        on_grant: Callable[[Sequence[TreeKey]], None] = lambda _: None,
+        on_publish: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._on_grant = on_grant
+        self._on_publish = on_publish
+        self._state = state
+        self._last_now = 0.0
+        self._inbox: queue.SimpleQueue[_Ticket | None] = queue.SimpleQueue()
+        self._due = DueLeases(state)
+        self._suspect_batch = ""
+        self._writer = threading.Thread(target=self._write, name="writer", daemon=True)
+
+    @property
+    def state(self) -> State:
+        """The published state: everything in it is committed. Spec: INV-JA-1."""
+        return self._state
+
+    @property
+    def granting(self) -> bool:
+        return not self._suspect_batch
+
+    @property
+    def hub_id(self) -> str:
+        return self._journal.hub_id
+
+    @property
+    def incarnation(self) -> int:
+        return self._journal.incarnation
+
+    @property
+    def synced_seq(self) -> int:
+        """Up to here events may be shown to others."""
+        return self._journal.synced_seq
+
+    def now(self) -> float:
+        """The lease clock, never behind the last decision."""
+        return max(self._clock.now(), self._last_now)
+
+    def start(self) -> None:
+        self._writer.start()
+
+    def stop(self) -> None:
+        """Answer what is queued, fold the journal, end the writer."""
+        self._inbox.put(None)
+        self._writer.join()
+
+    def submit(self, command: AnyCommand, reply: Reply) -> None:
+        """Queue ``command``; ``reply`` is called once, from the writer's thread, when its outcome is durable.
+
+        A caller that goes away changes nothing: what was committed stays (Spec: INV-JA-3).
+        """
+        self._inbox.put(_Ticket(command, reply))
+
+    def transact(self, command: AnyCommand) -> Answered:
+        """`submit` and wait."""
+        done: queue.SimpleQueue[Answered] = queue.SimpleQueue()
+        self.submit(command, done.put)
+        return done.get()
+
+    def _write(self) -> None:
+        while True:
+            tickets, more = self._take()
+            if tickets and self.granting:
+                self._transact_batch(tickets)
+            elif tickets:
+                self._refuse(tickets)
+            if not more:
+                self._journal.close()
+                return
+            if not self.granting:
+                self._recover()
+            self._sweep()
+
+    def _take(self) -> tuple[list[_Ticket], bool]:
+        """What waits, at most a batch; False with it once `stop` was called. Sleeps until something is due."""
+        tickets: list[_Ticket] = []
+        try:
+            ticket = self._inbox.get(timeout=self._pause())
+            while ticket is not None:
+                tickets.append(ticket)
+                if len(tickets) >= MAX_BATCH:
+                    return tickets, True
+                ticket = self._inbox.get_nowait()
+        except queue.Empty:
+            return tickets, True
+        return tickets, False
+
+    def _pause(self) -> float | None:
+        if not self.granting:
+            return _RECOVER_S
+        due = self._due.next_at()
+        return None if due is None else min(max(due - self.now(), 0.0), _LONGEST_SLEEP_S)
+
+    def _transact_batch(self, tickets: list[_Ticket]) -> None:
+        candidate, events, answers = self._state, list[AnyEvent](), list[Answered]()
+        probe = False
+        for ticket in tickets:
+            self._last_now = now = self.now()
+            outcome = decide(candidate, ticket.command, now)
+            candidate = apply_all(candidate, outcome.events)
+            events += outcome.events
+            answers.append(Answered(outcome, candidate.seq, now))
+            probe = probe or isinstance(ticket.command, ProbeJournal)
+        batch = uuid.uuid4().hex
+        try:
+            if events:
+                self._journal.append(events, batch, candidate.epoch)
+            elif probe:
+                self._journal.probe()
+        except StoreError:
+            log.exception("the journal failed; granting stops until it is recovered")
+            self._suspect_batch = batch
+            self._refuse(tickets)
+            return
+        self._publish(candidate, events)
+        for ticket, answer in zip(tickets, answers, strict=True):
+            ticket.reply(answer)
+
+    def _publish(self, state: State, events: Sequence[AnyEvent]) -> None:
+        self._state = state
+        self._due.follow(events)
+        trees = [event.claim.tree for event in events if isinstance(event, ClaimGranted)]
+        if trees:
+            self._on_grant(trees)
+        if events:
+            self._on_publish()
+
+    def _refuse(self, tickets: list[_Ticket]) -> None:
+        """Spec: INV-JA-2. The outcome is unknown, not "no": a retry with the same key will tell."""
+        for ticket in tickets:
+            ticket.reply(Answered(UNAVAILABLE, self._state.seq, self.now()))
+
+    def _recover(self) -> None:
+        try:
+            state, committed = self._journal.recover(self._suspect_batch)
+        except JournalBroken:
+            log.exception("the journal does not hold together; not granting from it")
+            return
+        except (StoreError, OSError) as error:
+            log.warning("the journal cannot be recovered yet: %s", error)
+            return
+        log.warning("the journal is recovered; the batch in doubt was %scommitted", "" if committed else "not ")
+        self._due = DueLeases(state)
+        self._suspect_batch = ""
+        self._state = state
+        self._on_grant(list(state.trees))
+        self._on_publish()
+
+    def _sweep(self) -> None:
+        """Write down leases that ended, a chunk at a time."""
+        if not self.granting:
+            return
+        due = self._due.take(self._state, self.now(), _SWEEP_CHUNK)
+        if due:
+            self._transact_batch([_Ticket(ExpireDue(tasks=tuple(due)), _ignore)])
+
+
+def _ignore(_: Answered) -> None:
+    pass

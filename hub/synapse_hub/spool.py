@@ -1,0 +1,41 @@
+"""Overrides that hooks wrote down while no hub could be asked: put on record as soon as one can."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+
+from synapse_git.protocol import Malformed, OverrideBody, parse
+from synapse_hub.core.commands import AnyCommand
+from synapse_hub.core.outcome import Decided
+from synapse_hub.hub import Answered
+from synapse_hub.web.desk import Rejected
+from synapse_hub.web.guard import override_command
+
+log = logging.getLogger("synapse_hub")
+
+
+def ingest(directory: str, transact: Callable[[AnyCommand], Answered]) -> int:
+    """Record what waits in ``directory``, oldest first; how many. A file goes when it is on record, never before.
+
+    A file that cannot be understood is kept as ``….rejected``.
+    """
+    try:
+        names = sorted(name for name in os.listdir(directory) if name.endswith(".json"))
+    except FileNotFoundError:
+        return 0
+    recorded = 0
+    for name in names:
+        path = os.path.join(directory, name)
+        try:
+            with open(path, "rb") as file:
+                command = override_command(parse(file.read(), OverrideBody))
+        except (Malformed, Rejected) as error:
+            log.warning("override %s cannot be read (%s); kept as %s.rejected", name, error, name)
+            os.replace(path, path + ".rejected")
+            continue
+        if isinstance(transact(command).outcome, Decided):
+            os.unlink(path)
+            recorded += 1
+    return recorded

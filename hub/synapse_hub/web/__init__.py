@@ -1,0 +1,1 @@
+"""The hub's HTTP face: routes, problem documents, the socket and its deadlines."""

@@ -1,0 +1,59 @@
+"""Which route is answered by what; whatever is refused before the hub decides becomes a problem document here."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from synapse_hub.core.outcome import Refusal
+from synapse_hub.web import answer, claims, events, guard, health, worktrees
+from synapse_hub.web.desk import Desk, Rejected
+
+Handler = Callable[[Desk, Request], Awaitable[Response]]
+
+ROUTES: tuple[tuple[str, str, Handler], ...] = (
+    ("POST", "/v2/claim", claims.claim),
+    ("POST", "/v2/release", claims.release),
+    ("POST", "/v2/heartbeat", claims.heartbeat),
+    ("GET", "/v2/claims", claims.claims),
+    ("POST", "/v2/guard", guard.guard),
+    ("POST", "/v2/overrides", guard.override),
+    ("GET", "/v2/worktrees", worktrees.worktrees),
+    ("POST", "/v2/worktrees", worktrees.register),
+    ("GET", "/v2/events", events.events),
+    ("GET", "/v2/health", health.health),
+)
+
+log = logging.getLogger("synapse_hub")
+
+
+def make_app(desk: Desk) -> Starlette:
+    """The ASGI application over ``desk``."""
+    routes = [Route(path, _endpoint(desk, handler), methods=[method]) for method, path, handler in ROUTES]
+
+    async def unknown(_: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 404
+        detail = "this route takes another method" if status == 405 else "there is no such route"
+        response = answer.problem(Refusal("INVALID_REQUEST", detail), desk.hub.state.seq, desk.hub.now())
+        response.status_code = status
+        return response
+
+    return Starlette(routes=routes, exception_handlers={HTTPException: unknown})
+
+
+def _endpoint(desk: Desk, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        try:
+            return await handler(desk, request)
+        except Rejected as rejected:
+            return answer.problem(rejected.refusal, desk.hub.state.seq, desk.hub.now())
+        except ClientDisconnect:
+            return Response(status_code=499)
+
+    return endpoint

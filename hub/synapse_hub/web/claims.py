@@ -1,0 +1,154 @@
+"""Routes of the claim family."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import heapq
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from synapse_git import scope
+from synapse_git.errors import InvalidScope
+from synapse_git.protocol import ClaimBody, HeartbeatBody, ReleaseBody, WirePath, from_wire
+from synapse_hub.core import overlap
+from synapse_hub.core.claim import TaskKey
+from synapse_hub.core.commands import Heartbeat, Keyed, ReleaseClaim, TakeClaim
+from synapse_hub.core.lease import clamp_ttl
+from synapse_hub.core.outcome import claim_document
+from synapse_hub.core.state import State
+from synapse_hub.web import answer
+from synapse_hub.web.desk import Desk, Rejected, agent_name, label, principal, read, remark, task_name
+
+_DEFAULT_PAGE = 100
+_LARGEST_PAGE = 1000
+
+
+async def claim(desk: Desk, request: Request) -> Response:
+    """``POST /v2/claim``"""
+    raw, body = await read(request, ClaimBody)
+    command = TakeClaim(
+        agent=agent_name(body.agent),
+        principal=principal(request),
+        namespace=label(body.namespace, "namespace"),
+        task_id=task_name(body.task_id),
+        worktree=None if body.worktree is None else label(body.worktree, "worktree"),
+        paths=None if body.paths is None else declared(body.paths),
+        ttl_s=clamp_ttl(body.ttl_s),
+        add=body.add,
+        note=remark(body.note),
+    )
+    answered = await desk.transact(_keyed(request, "claim", raw, command))
+    tree = command.worktree or ""
+    unknown = tree.startswith("wt:") and tree not in desk.hub.state.worktrees
+    return answer.of(answered, {"Synapse-Worktree": "unknown"} if unknown else None, hub_id=desk.hub.hub_id)
+
+
+async def release(desk: Desk, request: Request) -> Response:
+    """``POST /v2/release``"""
+    raw, body = await read(request, ReleaseBody)
+    command = ReleaseClaim(
+        agent=agent_name(body.agent),
+        namespace=label(body.namespace, "namespace"),
+        task_id=task_name(body.task_id),
+        epoch=body.epoch,
+    )
+    answered = await desk.transact(_keyed(request, "release", raw, command))
+    return answer.of(answered, hub_id=desk.hub.hub_id)
+
+
+async def heartbeat(desk: Desk, request: Request) -> Response:
+    """``POST /v2/heartbeat``"""
+    _, body = await read(request, HeartbeatBody)
+    return answer.of(await desk.transact(Heartbeat(agent=agent_name(body.agent))))
+
+
+def _keyed(
+    request: Request, verb: str, raw: bytes, command: TakeClaim | ReleaseClaim
+) -> Keyed | TakeClaim | ReleaseClaim:
+    """Spec: INV-CR-1. The key counts within its principal, agent and verb."""
+    key = request.headers.get("idempotency-key")
+    if key is None:
+        return command
+    if not 0 < len(key) <= 255:
+        raise Rejected("INVALID_REQUEST", "an Idempotency-Key is 1 to 255 characters")
+    digest = hashlib.sha256(raw).hexdigest()
+    sender = f"{principal(request)}/{command.agent}"
+    return Keyed(sender=sender, verb=verb, key=key, digest=digest, command=command)
+
+
+def declared(paths: Iterable[WirePath]) -> tuple[str, ...]:
+    """The path set of a request. Raises: Rejected."""
+    try:
+        return scope.declare([from_wire(path) for path in paths])
+    except InvalidScope as error:
+        raise Rejected("INVALID_SCOPE", str(error)) from None
+
+
+async def claims(desk: Desk, request: Request) -> Response:
+    """``GET /v2/claims``"""
+    known = {"namespace", "worktree", "agent", "task_id", "limit", "after"}
+    if unknown := set(request.query_params) - known:
+        raise Rejected("INVALID_REQUEST", f"unknown filter {min(unknown)}", f"Filters are {', '.join(sorted(known))}")
+    filters = {name: request.query_params[name] for name in known - {"limit", "after"} if name in request.query_params}
+    limit = _limit(request.query_params.get("limit"))
+    after = _cursor(request.query_params.get("after"))
+    state, now = desk.hub.state, desk.hub.now()
+    wanted = (key for key in _candidates(state, filters) if key > after and _matches(state, key, filters, now))
+    page = heapq.nsmallest(limit + 1, wanted)
+    documents = [claim_document(state.claims[key]) | {"hub_id": desk.hub.hub_id} for key in page[:limit]]
+    following = _write_cursor(page[limit - 1]) if len(page) > limit else None
+    return answer.document({"claims": documents, "next": following}, state.seq, now)
+
+
+def _candidates(state: State, filters: dict[str, str]) -> Iterable[TaskKey]:
+    """The smallest group of claims that the filters leave."""
+    if "agent" in filters:
+        return state.by_owner.get(filters["agent"], ())
+    if filters.get("worktree"):
+        return overlap.keys(state.tree(("", filters["worktree"])))
+    if "task_id" in filters and "namespace" in filters:
+        key = (filters["namespace"], filters["task_id"])
+        return [key] if key in state.claims else []
+    return state.claims
+
+
+def _matches(state: State, key: TaskKey, filters: dict[str, str], now: float) -> bool:
+    claim = state.live(key, now)
+    if claim is None:
+        return False
+    found: dict[str, Any] = {
+        "namespace": claim.namespace,
+        "worktree": claim.worktree,
+        "agent": claim.owner,
+        "task_id": claim.task_id,
+    }
+    return all(found[name] == value for name, value in filters.items())
+
+
+def _limit(text: str | None) -> int:
+    if text is None:
+        return _DEFAULT_PAGE
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) <= _LARGEST_PAGE:
+        raise Rejected("INVALID_REQUEST", f"limit is a number from 1 to {_LARGEST_PAGE}")
+    return int(text)
+
+
+def _cursor(text: str | None) -> TaskKey:
+    if not text:
+        return ("", "")
+    try:
+        return msgspec.json.decode(base64.urlsafe_b64decode(text.encode()), type=TaskKey)
+    except (ValueError, binascii.Error, msgspec.MsgspecError):
+        raise Rejected(
+            "INVALID_REQUEST", "after is not a cursor of this listing", "Give back 'next' as it came"
+        ) from None
+
+
+def _write_cursor(key: TaskKey) -> str:
+    return base64.urlsafe_b64encode(msgspec.json.encode(key)).decode()

@@ -1,0 +1,143 @@
+"""The hub as the routes see it: awaitable, and able to say who is asking."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+
+from starlette.requests import Request
+
+from synapse_git.constants import MAX_BODY_BYTES, MAX_NAME_BYTES, MAX_NOTE_BYTES
+from synapse_git.protocol import Malformed, T, parse
+from synapse_hub.core.commands import AnyCommand
+from synapse_hub.core.outcome import Refusal
+from synapse_hub.hub import Answered, Hub
+
+PEER = "synapse.peer_uid"
+
+
+class Rejected(Exception):
+    """A request that is refused before the hub is asked."""
+
+    def __init__(self, reason: str, detail: str, fix: str = "") -> None:
+        super().__init__(detail)
+        self.refusal = Refusal(reason, detail, fix)
+
+
+class Desk:
+    """One per server. ``socket_path`` and ``journal_path`` are shown by health."""
+
+    def __init__(self, hub: Hub, *, socket_path: str = "", journal_path: str = "") -> None:
+        self.hub = hub
+        self.socket_path = socket_path
+        self.journal_path = journal_path
+        self._followers: set[asyncio.Event] = set()
+        # Called from the writer's thread after each publication; set while a server runs.
+        self.wake: Callable[[], None] = _nobody
+
+    async def transact(self, command: AnyCommand) -> Answered:
+        """The durable outcome of ``command``. A caller that is cancelled leaves the command to its fate."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Answered] = loop.create_future()
+
+        def reply(answered: Answered) -> None:
+            with suppress(RuntimeError):  # the loop has ended, and with it everyone who could have heard
+                loop.call_soon_threadsafe(_resolve, future, answered)
+
+        self.hub.submit(command, reply)
+        return await future
+
+    def leave(self, command: AnyCommand) -> None:
+        """Have ``command`` done without waiting for it."""
+        self.hub.submit(command, lambda _: None)
+
+    def published(self) -> None:
+        """Wake whoever follows the journal. On the event loop only."""
+        for event in self._followers:
+            event.set()
+
+    async def changes(self, idle_s: float) -> AsyncIterator[bool]:
+        """True after each publication, False after ``idle_s`` without one; the first at once."""
+        event = asyncio.Event()
+        self._followers.add(event)
+        try:
+            yield True
+            while True:
+                try:
+                    await asyncio.wait_for(event.wait(), idle_s)
+                except TimeoutError:
+                    yield False
+                else:
+                    event.clear()
+                    yield True
+        finally:
+            self._followers.discard(event)
+
+
+def _nobody() -> None:
+    pass
+
+
+def _resolve(future: asyncio.Future[Answered], answered: Answered) -> None:
+    if not future.done():
+        future.set_result(answered)
+
+
+def principal(request: Request) -> str:
+    """What the asker's quota is charged to: the uid that the kernel names. Spec: INV-ME-5."""
+    uid = request.scope.get(PEER)
+    if uid is None:
+        raise Rejected("NOT_AUTHORISED", "the connection does not say who is asking", "Use the hub's Unix socket")
+    return f"uid:{uid}"
+
+
+async def read(request: Request, kind: type[T]) -> tuple[bytes, T]:
+    """The body, raw and as a request of ``kind``. Raises: Rejected."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise Rejected("INVALID_REQUEST", "the body must be application/json", "Send Content-Type: application/json")
+    raw = await read_capped(request)
+    try:
+        return raw, parse(raw, kind)
+    except Malformed as error:
+        raise Rejected("INVALID_REQUEST", str(error), "See the wire reference for the fields of this route") from None
+
+
+async def read_capped(request: Request) -> bytes:
+    """The whole body, at most `MAX_BODY_BYTES`. Raises: Rejected."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY_BYTES:
+            raise Rejected(
+                "TOO_LARGE", f"the body is over {MAX_BODY_BYTES} bytes", "Claim directories, or ask in parts"
+            )
+    return bytes(body)
+
+
+def agent_name(name: str) -> str:
+    """``name`` if an agent may be called so. Raises: Rejected."""
+    return _text(name, "agent", "INVALID_REQUEST")
+
+
+def task_name(task_id: str) -> str:
+    """``task_id`` if a task may be called so. Raises: Rejected."""
+    return _text(task_id, "task_id", "INVALID_TASK")
+
+
+def label(text: str, field: str) -> str:
+    """A namespace or tree label, which may be empty. Raises: Rejected."""
+    return _text(text, field, "INVALID_REQUEST") if text else text
+
+
+def _text(text: str, field: str, reason: str) -> str:
+    if not text.strip() or not text.isprintable() or len(text.encode()) > MAX_NAME_BYTES:
+        raise Rejected(reason, f"{field} must be 1 to {MAX_NAME_BYTES} bytes of printable text, not blank")
+    return text
+
+
+def remark(text: str | None, field: str = "note") -> str | None:
+    """Free text of a person or agent. Raises: Rejected."""
+    if text is not None and len(text.encode("utf-8", "replace")) > MAX_NOTE_BYTES:
+        raise Rejected("INVALID_REQUEST", f"{field} is over {MAX_NOTE_BYTES} bytes", "Shorten it")
+    return text and text.encode("utf-8", "replace").decode()

@@ -1,0 +1,89 @@
+"""HTTP on our socket: who is asking, by the kernel's word, and no patience for what drips.
+
+uvicorn has neither deadlines nor caps for headers and bodies; one silent client would stay for ever and one loud one
+take all memory. This subclass adds both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import cast
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from synapse_git.constants import MAX_HEADER_BYTES, RECEIVE_DEADLINE_SECONDS
+from synapse_git.exchange import peer_uid
+from synapse_git.protocol import PATHS_TYPE
+from synapse_hub.web.desk import PEER
+
+# A stream of paths may be longer than other bodies, but not go on for ever.
+_STREAM_DEADLINE_SECONDS = 20.0
+
+
+class HubProtocol(HttpToolsProtocol):
+    """One connection."""
+
+    _uid: int | None = None
+    _deadline: asyncio.TimerHandle | None = None
+    _header_bytes = 0
+    _headers_done = False
+    _in_message = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take note of the peer's uid; other users are shown the door."""
+        super().connection_made(transport)
+        self._uid = peer_uid(transport.get_extra_info("socket"))
+        if self._uid != os.geteuid():
+            transport.abort()
+            return
+        self._expect(RECEIVE_DEADLINE_SECONDS)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._satisfied()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Count header bytes until they are complete."""
+        if not self._in_message:
+            self._in_message, self._headers_done, self._header_bytes = True, False, 0
+            self._expect(RECEIVE_DEADLINE_SECONDS)
+        if not self._headers_done:
+            self._header_bytes += len(data) if len(data) < MAX_HEADER_BYTES else 0
+            if self._header_bytes > MAX_HEADER_BYTES or (len(data) > MAX_HEADER_BYTES and b"\r\n\r\n" not in data):
+                self._refuse()
+                return
+        super().data_received(data)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        cast("dict[str, object]", self.scope)[PEER] = self._uid
+
+    def on_headers_complete(self) -> None:
+        """Headers are in: the body has its own deadline."""
+        self._headers_done = True
+        headers: dict[bytes, bytes] = dict(self.headers)
+        streamed = headers.get(b"content-type") == PATHS_TYPE.encode()
+        self._expect(_STREAM_DEADLINE_SECONDS if streamed else RECEIVE_DEADLINE_SECONDS)
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """All received: the answer may take its time."""
+        self._satisfied()
+        self._in_message = False
+        super().on_message_complete()
+
+    def _expect(self, seconds: float) -> None:
+        self._satisfied()
+        self._deadline = self.loop.call_later(seconds, self._refuse)
+
+    def _satisfied(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _refuse(self) -> None:
+        """Cut the connection: too slow or too large to be one of our clients."""
+        self._satisfied()
+        if not self.transport.is_closing():
+            self.transport.abort()

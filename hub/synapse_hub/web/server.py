@@ -1,0 +1,92 @@
+"""Serve the hub until a signal, or until its socket is gone from under it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from synapse_hub.web.app import make_app
+from synapse_hub.web.desk import Desk
+from synapse_hub.web.protocol import HubProtocol
+from synapse_hub.web.socket import inode
+
+# How often the hub looks after itself, in seconds.
+_ROUND_S = 2.0
+# How long an open stream or request may hold up a stop.
+_GRACE_S = 2
+
+log = logging.getLogger("synapse_hub")
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's own handlers raise the signal again at the end, which would cut the journal's last checkpoint."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop)
+        yield
+
+    def _stop(self) -> None:
+        self.should_exit = True
+
+
+def serve(desk: Desk, listener: socket.socket, *, ready: Callable[[], None], round_: Callable[[], None]) -> None:
+    """Run until told to stop. ``ready`` is called once requests are taken, ``round_`` every two seconds."""
+    config = uvicorn.Config(
+        make_app(desk),
+        http=HubProtocol,
+        loop="uvloop",
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=_GRACE_S,
+    )
+    server = _Server(config)
+    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        runner.run(_serve(server, desk, listener, ready, round_))
+
+
+async def _serve(
+    server: _Server, desk: Desk, listener: socket.socket, ready: Callable[[], None], round_: Callable[[], None]
+) -> None:
+    loop = asyncio.get_running_loop()
+
+    def wake() -> None:
+        loop.call_soon_threadsafe(desk.published)
+
+    desk.wake = wake
+    rounds = asyncio.create_task(_rounds(server, desk.socket_path, ready, round_))
+    try:
+        await server.serve(sockets=[listener])
+    finally:
+        rounds.cancel()
+        desk.wake = lambda: None
+
+
+async def _rounds(server: _Server, path: str, ready: Callable[[], None], round_: Callable[[], None]) -> None:
+    mine = inode(path)
+    while not server.started:
+        await asyncio.sleep(0.005)
+    ready()
+    while True:
+        await asyncio.sleep(_ROUND_S)
+        await asyncio.to_thread(round_)
+        if inode(path) != mine:
+            # Whoever needs a hub next starts one; this one can no longer be found.
+            log.warning("the socket %s is gone; ending", path)
+            os.kill(os.getpid(), signal.SIGTERM)
+            return

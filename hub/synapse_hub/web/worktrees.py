@@ -1,0 +1,53 @@
+"""Routes of the register of worktrees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from synapse_git.protocol import WorktreeBody, from_wire
+from synapse_hub.core import overlap
+from synapse_hub.core.commands import RegisterWorktree
+from synapse_hub.core.state import State
+from synapse_hub.web import answer
+from synapse_hub.web.desk import Desk, Rejected, label, read, remark
+
+
+async def register(desk: Desk, request: Request) -> Response:
+    """``POST /v2/worktrees``"""
+    _, body = await read(request, WorktreeBody)
+    if not body.worktree.startswith("wt:"):
+        raise Rejected("INVALID_REQUEST", "worktree is an id of the form wt:…")
+    command = RegisterWorktree(
+        worktree=label(body.worktree, "worktree"),
+        root=from_wire(body.root),
+        repository=remark(body.repository, "repository") or "",
+        namespace=label(body.namespace, "namespace"),
+        branch=remark(body.branch, "branch") or "",
+        agent=remark(body.agent, "agent") or "",
+        layers=tuple(label(layer, "layer") for layer in body.layers),
+    )
+    return answer.of(await desk.transact(command))
+
+
+async def worktrees(desk: Desk, _: Request) -> Response:
+    """``GET /v2/worktrees``"""
+    state, now = desk.hub.state, desk.hub.now()
+    listed = [_document(state, worktree, now) for worktree in sorted(state.worktrees)]
+    return answer.document({"worktrees": listed}, state.seq, now)
+
+
+def _document(state: State, worktree: str, now: float) -> dict[str, Any]:
+    entry = state.worktrees[worktree]
+    claims = (state.live(key, now) for key in overlap.keys(state.tree(("", worktree))))
+    return {
+        "worktree": worktree,
+        "root": entry.root,
+        "repository": entry.repository,
+        "namespace": entry.namespace,
+        "branch": entry.branch,
+        "layers": list(entry.layers),
+        "agents": sorted({claim.owner for claim in claims if claim}),
+    }

@@ -1,0 +1,209 @@
+"""Which checkout is it, and what are paths called in it: the side that sees environment and mounts resolves.
+
+A path inside a submodule belongs to the outermost superproject's tree, under the submodule's prefix, so one file
+has one name whichever way it is reached. Stdlib only: hooks use it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from synapse_git import git, record, scope
+from synapse_git.errors import CheckoutError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SETTINGS = r"^(core\.(ignorecase|precomposeunicode)|synapse\..*)$"
+_TRUE = ("true", "yes", "on", "1")
+
+
+class Checkout:
+    """One real checkout.
+
+    ``root``: its top directory; ``git_dir``, ``common_dir``: absolute; ``prefix``: where ``root`` lies in the tree
+    that its paths belong to ('' or ``lib``); ``outer``: the checkout that tree is of (itself unless a submodule);
+    ``settings``: Git's configuration of ``outer``, lower-case keys, as far as it concerns us.
+    """
+
+    __slots__ = ("common_dir", "git_dir", "outer", "prefix", "root", "settings")
+
+    def __init__(self, root: str, git_dir: str, common_dir: str, settings: dict[str, str]) -> None:
+        self.root = root
+        self.git_dir = git_dir
+        self.common_dir = common_dir
+        self.settings = settings
+        self.prefix = scope.ROOT
+        self.outer = self
+
+    def inside(self, superproject: Checkout) -> Checkout:
+        """This checkout as the submodule it is of ``superproject``."""
+        inner = os.path.relpath(os.path.realpath(self.root), os.path.realpath(superproject.root))
+        self.prefix = _join(superproject.prefix, inner)
+        self.outer = superproject.outer
+        self.settings = superproject.settings
+        return self
+
+    def tree(self, *, create: bool = False) -> str:
+        """``wt:<id>``, or '' where no claim was ever made. ``create``: make the id (never in a query)."""
+        act = record.ensure if create else record.lookup
+        identity = act(self.outer.git_dir, "worktree")
+        return "wt:" + identity if identity else ""
+
+    def namespace(self, *, create: bool = False) -> str:
+        """The project that tasks belong to: configured, else ``local:<repository id>``, else ''."""
+        if configured := self.settings.get("synapse.namespace"):
+            return configured
+        act = record.ensure if create else record.lookup
+        identity = act(self.outer.common_dir, "repository")
+        return "local:" + identity if identity else ""
+
+    def spell(self, path: str) -> str:
+        """A path relative to ``root``, as Git names it, in the form that this tree's claims are compared in."""
+        return self.fold(_join(self.prefix, path))
+
+    def fold(self, path: str) -> str:
+        return scope.fold(path, case=self._is("core.ignorecase"), compose=self._is("core.precomposeunicode"))
+
+    def folds(self) -> bool:
+        """Does `fold` change anything in this tree?"""
+        return self._is("core.ignorecase") or self._is("core.precomposeunicode")
+
+    def _is(self, key: str) -> bool:
+        return self.settings.get(key, "").lower() in _TRUE
+
+    def locate(self, given: str, cwd: str) -> str:
+        """The path that a person typed in ``cwd``, as this tree calls it.
+
+        A symlink is its own path; a path through a symlinked directory is the place it leads to.
+
+        Raises:
+            CheckoutError: it lies outside the worktree.
+        """
+        full = os.path.join(cwd, given)
+        parent, last = os.path.split(full)
+        if last in ("", ".", ".."):
+            parent, last = full, ""
+        inner = self._below_root(os.path.realpath(parent), last)
+        if inner is None:
+            raise CheckoutError(f"{given} is outside the worktree {self.root}")
+        return self.fold(scope.normalise(_join(self.prefix, inner)))
+
+    def _below_root(self, directory: str, last: str) -> str | None:
+        """``directory/last`` relative to the root; the root is known by its inode, whatever it is called."""
+        root = os.stat(self.root)
+        parts = [last] if last else []
+        while True:
+            try:
+                here = os.stat(directory)
+            except OSError:
+                pass  # not there yet: claims on files to be made are welcome
+            else:
+                if (here.st_dev, here.st_ino) == (root.st_dev, root.st_ino):
+                    return "/".join(reversed(parts))
+            directory, name = os.path.split(directory)
+            if not name:
+                # The root itself may be named: its parent was walked past, its own name is left in `parts`.
+                return scope.ROOT if _same(directory, parts, root) else None
+            parts.append(name)
+
+
+def _same(directory: str, parts: list[str], root: os.stat_result) -> bool:
+    try:
+        here = os.stat(os.path.join(directory, *reversed(parts)))
+    except OSError:
+        return False
+    return (here.st_dev, here.st_ino) == (root.st_dev, root.st_ino)
+
+
+def _join(prefix: str, path: str) -> str:
+    return f"{prefix}/{path}" if prefix and path else prefix or path
+
+
+def find(cwd: str, env: Mapping[str, str]) -> Checkout:
+    """The checkout around ``cwd``. Inherited ``GIT_*`` are ignored.
+
+    Raises:
+        CheckoutError: there is none that has files, or Git will not open it (its own words are given).
+    """
+    clean = git.scrubbed(env)
+    settings = git.Question(["-C", cwd, "config", "-z", "--get-regexp", _SETTINGS], clean)
+    ask = ("--show-toplevel", "--git-dir", "--git-common-dir", "--show-superproject-working-tree")
+    status, output, complaint = git.ask(["-C", cwd, "rev-parse", "--path-format=absolute", *ask], clean)
+    found = parse_settings(settings.finish()[1])
+    if status:
+        raise CheckoutError(_unusable(cwd, complaint))
+    lines = output.removesuffix(b"\n").split(b"\n")
+    if len(lines) not in (3, 4):  # a newline in a directory's name: one question each
+        lines = [git.ask(["-C", cwd, "rev-parse", "--path-format=absolute", flag], clean)[1][:-1] for flag in ask]
+    root, git_dir, common_dir, *superproject = (os.fsdecode(line) for line in lines)
+    checkout = Checkout(root, git_dir, common_dir, found)
+    if any(superproject):
+        checkout.inside(find(superproject[0], env))
+    return checkout
+
+
+def _unusable(cwd: str, complaint: str) -> str:
+    if "not a git repository" in complaint:
+        return f"{cwd} is not in a Git repository. Go into one, or name it: synapse-git -C DIR …"
+    if "must be run in a work tree" in complaint:
+        return f"{cwd} is in a bare repository, which has no files to claim. Go into one of its worktrees"
+    return complaint.removeprefix("fatal: ")
+
+
+def parse_settings(output: bytes) -> dict[str, str]:
+    """``git config -z --get-regexp``: the last value of each key; one without ``=`` is true."""
+    settings = {}
+    for entry in output.split(b"\0")[:-1]:
+        key, given, value = os.fsdecode(entry).partition("\n")
+        settings[key] = value if given else "true"
+    return settings
+
+
+def settings_question(env: Mapping[str, str]) -> git.Question:
+    """Ask for `Checkout.settings` of the repository that ``env`` names, beside other questions."""
+    return git.Question(["config", "-z", "--get-regexp", _SETTINGS], env)
+
+
+def around_hook(cwd: str, env: Mapping[str, str]) -> Checkout:
+    """The checkout whose hook Git started in ``cwd``, read from what Git hands to hooks, without asking again.
+
+    Settings are left empty for `settings_question` to fill, unless this is a submodule.
+    """
+    git_dir = os.path.join(cwd, env.get("GIT_DIR") or _dot_git(cwd))
+    common_dir = os.path.normpath(os.path.join(git_dir, env.get("GIT_COMMON_DIR") or _common(git_dir)))
+    checkout = Checkout(cwd, os.path.normpath(git_dir), common_dir, {})
+    if _nested(cwd):
+        clean = git.scrubbed(env)
+        _, output, _ = git.ask(["-C", cwd, "rev-parse", "--show-superproject-working-tree"], clean)
+        if superproject := os.fsdecode(output.removesuffix(b"\n")):
+            checkout.inside(find(superproject, env))
+    return checkout
+
+
+def _nested(root: str) -> bool:
+    """Does any directory above ``root`` hold a repository? Costs a few stats, asking Git costs a process."""
+    while (parent := os.path.dirname(root)) != root:
+        root = parent
+        if os.path.lexists(root + "/.git"):
+            return True
+    return False
+
+
+def _dot_git(cwd: str) -> str:
+    """``.git``, or where the file of that name points."""
+    try:
+        with open(cwd + "/.git", "rb") as file:
+            line = file.read(8192).split(b"\n", 1)[0]
+    except OSError:
+        return ".git"
+    return os.fsdecode(line.removeprefix(b"gitdir: "))
+
+
+def _common(git_dir: str) -> str:
+    try:
+        with open(git_dir + "/commondir", "rb") as file:
+            return os.fsdecode(file.read(8192).rstrip(b"\n"))
+    except OSError:
+        return "."

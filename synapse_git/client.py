@@ -1,0 +1,168 @@
+"""What the command line sends to the hub, and what comes back.
+
+Starts the hub where none runs. A refusal arrives as `Refused`, a hub that cannot answer as `HubUnreachable`.
+Imports only what the quickest command needs.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from synapse_git import address, document, starter
+from synapse_git.constants import CLIENT_DEADLINE_SECONDS
+from synapse_git.errors import REASONS, HubUnreachable, Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from synapse_git.exchange import Answer, Line
+
+_JSON = ("Content-Type", "application/json")
+_PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
+
+
+class Reply:
+    """A success: ``raw`` is the hub's document as it came, ``headers`` have lower-case names."""
+
+    __slots__ = ("_document", "headers", "raw")
+
+    def __init__(self, answer: Answer) -> None:
+        self.raw = answer.body
+        self.headers = answer.headers
+        self._document: Any = None
+
+    @property
+    def document(self) -> dict[str, Any]:
+        if self._document is None:
+            self._document = document.read(self.raw)
+        found: dict[str, Any] = self._document
+        return found
+
+
+def command(env: Mapping[str, str], target: str, body: Mapping[str, object]) -> Reply:
+    """Have something done: ``POST target``, applied at most once however often it has to be sent.
+
+    Raises:
+        Refused: the hub said no.
+        HubUnreachable: no answer; whether it was done can then be asked for.
+    Spec: INV-CR-1
+    """
+    headers = [_JSON, ("Idempotency-Key", os.urandom(16).hex())]
+    return settle(_ask(env, "POST", target, headers, document.write(body).encode()), env)
+
+
+def query(env: Mapping[str, str], target: str, **filters: str) -> Reply:
+    """``GET target``; filters that are '' are left out. Raises as `command` does."""
+    return settle(_ask(env, "GET", _with(target, filters), (), b""), env)
+
+
+def judge(env: Mapping[str, str], agent: str, namespace: str, tree: str, paths: Iterable[str], action: str) -> Reply:
+    """The verdict on a change to ``paths``, any number of them. Raises as `command` does."""
+    from synapse_git import scope
+
+    headers = [
+        ("Content-Type", "application/x-synapse-paths"),
+        ("Synapse-Agent", quote(agent)),
+        ("Synapse-Namespace", quote(namespace)),
+        ("Synapse-Worktree", quote(tree)),
+        ("Synapse-Action", action),
+    ]
+    body = b"\0".join(scope.to_bytes(path) for path in paths)
+    return settle(_ask(env, "POST", "/v2/guard", headers, body), env)
+
+
+def claims(env: Mapping[str, str], **filters: str) -> list[dict[str, Any]]:
+    """All live claims that match ``namespace, worktree, agent, task_id`` ('' matches everything), all pages."""
+    found: list[dict[str, Any]] = []
+    after = ""
+    while True:
+        page = query(env, "/v2/claims", after=after, **filters).document
+        found += page["claims"]
+        after = page.get("next") or ""
+        if not after:
+            return found
+
+
+def events(env: Mapping[str, str], after: str, *, follow: bool) -> Iterator[tuple[str, str, str]]:
+    """The journal as (id, kind, JSON text), from the event after ``after``; ``follow`` goes on for ever.
+
+    Raises:
+        HubUnreachable: the hub went away.
+    """
+    target = _with("/v2/events", {"after": after, "follow": "" if follow else "false"})
+    with _connect(env, time.monotonic() + CLIENT_DEADLINE_SECONDS) as line:
+        rest = b""
+        for chunk in line.stream(target):
+            *blocks, rest = (rest + chunk).split(b"\n\n")
+            for block in blocks:
+                fields = _fields(block)
+                if "data" in fields:
+                    yield fields.get("id", ""), fields.get("event", ""), fields["data"]
+
+
+def health(line: Line) -> Answer:
+    """The state of the hub at the other end of ``line``: 200, or a problem document where it cannot grant."""
+    return line.ask("GET", "/v2/health")
+
+
+def quote(text: str) -> str:
+    """Percent-encoded UTF-8, safe in headers and targets."""
+    return "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in text.encode("utf-8", "surrogateescape"))
+
+
+def _fields(block: bytes) -> dict[str, str]:
+    """One server-sent event; lines of ``data`` belong together."""
+    fields: dict[str, str] = {}
+    for line in block.decode("utf-8", "replace").split("\n"):
+        name, _, value = line.partition(":")
+        value = value.removeprefix(" ").removesuffix("\r")
+        fields[name] = f"{fields[name]}\n{value}" if name in fields else value
+    return fields
+
+
+def _with(target: str, filters: Mapping[str, str]) -> str:
+    given = "&".join(f"{name}={quote(value)}" for name, value in filters.items() if value)
+    return f"{target}?{given}" if given else target
+
+
+def _connect(env: Mapping[str, str], deadline: float) -> Line:
+    return starter.connect(env, deadline=deadline, start_deadline=deadline)
+
+
+def _ask(
+    env: Mapping[str, str], method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes
+) -> Answer:
+    """Ask, and once more if the connection broke: a hub that was killed is started again, and knows the key."""
+    deadline = time.monotonic() + CLIENT_DEADLINE_SECONDS
+    broken: HubUnreachable | None = None
+    while True:
+        with _connect(env, deadline) as line:
+            try:
+                return line.ask(method, target, headers, body)
+            except HubUnreachable as error:
+                if broken or time.monotonic() >= deadline:
+                    raise HubUnreachable(_unknown(error, method)) from error
+                broken = error
+
+
+def _unknown(error: HubUnreachable, method: str) -> str:
+    after = " It may have been done all the same: synapse-git status tells." if method == "POST" else ""
+    return f"{error}.{after} If the hub hangs: synapse-git hub stop"
+
+
+def settle(answer: Answer, env: Mapping[str, str]) -> Reply:
+    """The answer as a success, else as the error that it is."""
+    if answer.status == 200:
+        return Reply(answer)
+    try:
+        problem = document.read(answer.body)
+    except ValueError:
+        problem = None
+    if isinstance(problem, dict) and problem.get("reason") in REASONS:
+        raise Refused(problem)
+    detail = problem.get("detail", "") if isinstance(problem, dict) else ""
+    log = starter.log_file(address.state_dir(env))
+    raise HubUnreachable(f"the hub answered {answer.status}{detail and f' ({detail})'}; its log: {log}")

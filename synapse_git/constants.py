@@ -1,0 +1,50 @@
+"""The numbers that are part of the contract, each in one place.
+
+Imports nothing, so that hooks can use it. ``docs/reference/constants.md`` lists them and a test compares.
+"""
+
+# Leases, in seconds. Spec: INV-LL-3
+MINIMUM_TTL_SECONDS = 30.0
+MAXIMUM_TTL_SECONDS = 2_592_000.0
+DEFAULT_TTL_SECONDS = 3600.0
+# Activity writes an event only when less than this share of the lease is left.
+EXTEND_BELOW_SHARE = 0.75
+
+# Scopes. Spec: INV-ME-2, INV-ME-5
+DEFAULT_WORKTREE = ""
+MAX_DECLARED_PATHS = 512
+MAX_PATH_BYTES = 4096
+MAX_CLAIMS_PER_AGENT = 128
+MAX_NAME_BYTES = 256
+MAX_NOTE_BYTES = 4096
+
+# Messages, names, resources, in seconds. Spec: INV-CK-2, INV-DG-3
+DEFAULT_MESSAGE_AUTH_WINDOW_SECONDS = 10.0
+DEFAULT_MESSAGE_AUTH_FUTURE_SKEW_SECONDS = 1.0
+DEFAULT_LEASE_OFFLINE_TTL = 3600.0
+DEFAULT_RESOURCE_TTL_SECONDS = 300.0
+
+# Wire.
+WIRE_PROTOCOL_VERSION = 2
+NAME_OWNED_CLOSE_CODE = 4016
+MAX_BODY_BYTES = 1_048_576
+MAX_JSON_DEPTH = 32
+MAX_HEADER_BYTES = 65_536
+RECEIVE_DEADLINE_SECONDS = 2.0
+
+# Idempotency keys. Spec: INV-CR-1
+IDEMPOTENCY_RETENTION_SECONDS = 86_400.0
+MAX_IDEMPOTENCY_KEYS = 100_000
+
+# Denial evidence: one event per agent, claim and paths within this time; how many are remembered.
+DENIAL_COALESCE_SECONDS = 60.0
+MAX_REMEMBERED_DENIALS = 4096
+# Conflicting paths and holders that one answer names.
+MAX_NAMED_CONFLICTS = 10
+
+# How long a client waits, in seconds.
+HOOK_DEADLINE_SECONDS = 2.0
+HOOK_START_DEADLINE_SECONDS = 5.0
+CLIENT_DEADLINE_SECONDS = 10.0
+# A longer socket path does not fit into sockaddr_un everywhere (macOS: 104 with its NUL).
+MAX_SOCKET_PATH_BYTES = 103

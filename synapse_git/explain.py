@@ -1,0 +1,59 @@
+"""A refusal in words: what, who holds it and until when, and the next command to type.
+
+Derived from the problem document's data; nothing ever parses it. Stdlib only: hooks use it.
+"""
+
+from __future__ import annotations
+
+import time
+
+from synapse_git import scope
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+def problem(document: Mapping[str, Any]) -> str:
+    """``REASON: detail`` and a line for each conflict, then the way out."""
+    conflicts = document.get("conflicts") or []
+    lines = [f"{document.get('reason', '')}: {document.get('detail', '')}".rstrip(": ")]
+    lines += ["  " + conflict(item) for item in conflicts]
+    if fix := document.get("fix"):
+        lines.append(str(fix))
+    return "\n".join(lines)
+
+
+def conflict(item: Mapping[str, Any]) -> str:
+    """``src/b.py is held by ana (task login) until 14:05: "note"``."""
+    changed = [scope.show(wire_path(path)) for path in item.get("changed") or item.get("paths") or []] or ["."]
+    total = item.get("changed_total") or len(changed)
+    more = f" and {total - len(changed)} more" if total > len(changed) else ""
+    verb = "are" if total > 1 else "is"
+    note = f': "{item["note"]}"' if item.get("note") else ""
+    until = moment(item.get("lease_expires_at", 0.0))
+    return f"{', '.join(changed)}{more} {verb} held by {item['owner']} (task {item['task_id']}) until {until}{note}"
+
+
+def wire_path(path: Any) -> str:
+    """A path of a JSON document: text, or ``{"b64": …}`` where it is not UTF-8."""
+    if isinstance(path, str):
+        return path
+    import binascii
+
+    return scope.from_bytes(binascii.a2b_base64(path["b64"]))
+
+
+def moment(instant: float) -> str:
+    """Local time of day, with the date when it is not today."""
+    now, then = time.localtime(), time.localtime(instant)
+    return time.strftime("%H:%M:%S" if now[:3] == then[:3] else "%Y-%m-%d %H:%M", then)
+
+
+def span(seconds: float) -> str:
+    """``90 s``, ``12 min``, ``3 h``, ``5 d``."""
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{int(seconds // size)} {unit}"
+    return f"{max(0, int(seconds))} s"

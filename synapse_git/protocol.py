@@ -1,0 +1,191 @@
+"""The wire: what each route takes and gives, and how bodies become values. Validated here, once.
+
+A path travels as text, or as ``{"b64": …}`` where its bytes are not UTF-8. Times are Unix seconds of the hub.
+Headers: ``Synapse-Protocol`` (version), ``Idempotency-Key``, ``Synapse-Session``; for streamed paths also
+``Synapse-Agent``, ``Synapse-Namespace``, ``Synapse-Worktree`` (percent-encoded), ``Synapse-Action``,
+``Synapse-Unclaimed``.
+"""
+
+from __future__ import annotations
+
+import binascii
+import json
+import math
+from collections.abc import Iterable
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from synapse_git import scope
+from synapse_git.constants import MAX_BODY_BYTES, MAX_JSON_DEPTH
+from synapse_git.errors import InvalidScope
+
+PATHS_TYPE = "application/x-synapse-paths"
+PROBLEM_TYPE = "application/problem+json"
+
+Action = Literal["edit", "commit", "merge", "push", "ref"]
+WirePath = str | dict[str, str]
+UncheckedNumber = Any  # a number that falls back to a default instead of failing (Spec: INV-LL-3)
+
+
+class Malformed(ValueError):
+    """A body that is not what the route takes; the text says where."""
+
+
+class TooDeep(Malformed):
+    """Nesting over `MAX_JSON_DEPTH`."""
+
+
+class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Base of all requests."""
+
+
+class ClaimBody(Body, frozen=True):
+    """``paths`` absent keeps a held task's scope, ``[]`` is the whole tree; ``add`` unites instead of replacing."""
+
+    task_id: str
+    agent: str
+    namespace: str = ""
+    worktree: str | None = None
+    paths: list[WirePath] | None = None
+    ttl_s: UncheckedNumber = None
+    add: bool = False
+    note: str | None = None
+
+
+class ReleaseBody(Body, frozen=True):
+    task_id: str
+    agent: str
+    namespace: str = ""
+    epoch: int | None = None
+
+
+class HeartbeatBody(Body, frozen=True):
+    agent: str
+
+
+class GuardPolicy(Body, frozen=True):
+    """What to say of paths that no claim of the agent covers."""
+
+    unclaimed: Literal["allow", "warn", "refuse"] = "allow"
+
+
+class GuardBody(Body, frozen=True, kw_only=True):
+    agent: str
+    namespace: str = ""
+    worktree: str = ""
+    paths: list[WirePath]
+    action: Action = "edit"
+    policy: GuardPolicy = GuardPolicy()
+
+
+class OverrideBody(Body, frozen=True, kw_only=True):
+    """A change that went in although others held it, or although no hub could be asked (``spooled_at``)."""
+
+    agent: str
+    namespace: str = ""
+    worktree: str = ""
+    paths: list[WirePath]
+    action: Action = "commit"
+    reason_text: str
+    spooled_at: UncheckedNumber = None
+
+
+class WorktreeBody(Body, frozen=True, kw_only=True):
+    worktree: str
+    root: WirePath
+    repository: str = ""
+    namespace: str = ""
+    branch: str = ""
+    agent: str = ""
+    layers: list[str] = []
+
+
+T = TypeVar("T", bound=Body)
+
+
+def parse(raw: bytes | bytearray, kind: type[T]) -> T:
+    """``raw`` as a request of ``kind``.
+
+    Raises:
+        Malformed: not JSON, not an object, an unknown or ill-typed field.
+        TooDeep: nested deeper than `MAX_JSON_DEPTH`.
+    """
+    _check_depth(raw)
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except msgspec.ValidationError as error:
+        raise Malformed(str(error)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _parse_leniently(raw, kind)
+
+
+def _parse_leniently(raw: bytes | bytearray, kind: type[T]) -> T:
+    """The strict parser refuses NaN, Infinity and 1e999, which a ``ttl_s`` may be (Spec: INV-LL-3)."""
+    try:
+        return msgspec.convert(json.loads(raw), kind)
+    except (ValueError, msgspec.ValidationError, RecursionError) as error:
+        raise Malformed(str(error)) from None
+
+
+def _check_depth(raw: bytes | bytearray) -> None:
+    if raw.count(b"[") + raw.count(b"{") <= MAX_JSON_DEPTH:
+        return
+    depth, quoted, escaped = 0, False, False
+    for byte in raw[:MAX_BODY_BYTES]:
+        if quoted:
+            if escaped:
+                escaped = False
+            elif byte == 0x5C:
+                escaped = True
+            elif byte == 0x22:
+                quoted = False
+        elif byte == 0x22:
+            quoted = True
+        elif byte in b"[{":
+            depth += 1
+            if depth > MAX_JSON_DEPTH:
+                raise TooDeep(f"nested deeper than {MAX_JSON_DEPTH}")
+        elif byte in b"]}":
+            depth -= 1
+
+
+def finite(value: object, default: float) -> float:
+    """``value`` as a finite number, else ``default``: text, booleans, null, NaN and infinities are no numbers."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return default
+    try:
+        number = float(value)
+    except OverflowError:
+        return default
+    return number if math.isfinite(number) else default
+
+
+def from_wire(path: WirePath) -> str:
+    """A path of a document, as text with surrogates (PEP 383).
+
+    Raises:
+        InvalidScope: neither text nor a well-formed ``{"b64": …}``.
+    """
+    if isinstance(path, str):
+        # A lone surrogate cannot come out of the parser; a NUL can and is caught where paths are normalised.
+        return path
+    if set(path) != {"b64"}:
+        raise InvalidScope('a path is text, or {"b64": …} where its bytes are not UTF-8')
+    try:
+        return scope.from_bytes(binascii.a2b_base64(path["b64"], strict_mode=True))
+    except ValueError as error:
+        raise InvalidScope(f"b64: {error}") from None
+
+
+def to_wire(path: str) -> WirePath:
+    """The inverse of `from_wire`."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return {"b64": binascii.b2a_base64(scope.to_bytes(path), newline=False).decode("ascii")}
+    return path
+
+
+def paths_to_wire(paths: Iterable[str]) -> list[WirePath]:
+    return [to_wire(path) for path in paths]
