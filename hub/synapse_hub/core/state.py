@@ -81,7 +81,7 @@ def apply_all(state: State, events: Iterable[AnyEvent]) -> State:
 def _change(state: State, event: AnyEvent) -> State:
     match event:
         case ClaimGranted():
-            return _hold(_drop(state, event.claim.key), event.claim)
+            return _grant(state, event.claim)
         case LeaseExtended():
             return _extend(state, event)
         case ClaimReleased() | LeaseExpired():
@@ -95,6 +95,20 @@ def _change(state: State, event: AnyEvent) -> State:
         case CommandAnswered():
             return _remember_answer(state, event)
     assert_never(event)
+
+
+def _grant(state: State, claim: Claim) -> State:
+    known = state.claims.get(claim.key)
+    if known is not None and _indexed(known) == _indexed(claim):
+        return msgspec.structs.replace(
+            state, epoch=max(state.epoch, claim.epoch), claims=state.claims.set(claim.key, claim)
+        )
+    return _hold(_drop(state, claim.key), claim)
+
+
+def _indexed(claim: Claim) -> tuple[object, ...]:
+    """What the indexes know of a claim: a renewal that leaves it alone leaves them alone."""
+    return (claim.owner, claim.principal, claim.worktree, claim.paths)
 
 
 def _hold(state: State, claim: Claim) -> State:

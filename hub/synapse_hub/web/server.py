@@ -52,6 +52,7 @@ def serve(desk: Desk, listener: socket.socket, *, ready: Callable[[], None], rou
         access_log=False,
         server_header=False,
         date_header=False,
+        proxy_headers=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=_GRACE_S,
     )

@@ -1,0 +1,122 @@
+"""What the claim family must do, told a second time: dictionaries and tuples, no index, nothing of the product.
+
+Imports neither the decisions nor the scope algebra, so that the two can disagree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+CAP = 128
+Parts = tuple[str, ...]
+
+
+def parts(path: str) -> Parts:
+    """``a/b`` as ("a", "b"); the root as ()."""
+    return tuple(path.split("/")) if path else ()
+
+
+def overlapping(a: Parts, b: Parts) -> bool:
+    """Is one a prefix of the other, part by part?"""
+    shorter = min(len(a), len(b))
+    return a[:shorter] == b[:shorter]
+
+
+@dataclass(frozen=True)
+class Lease:
+    """A claim as the model sees it. ``paths``: never empty, the whole tree is {()}."""
+
+    owner: str
+    principal: str
+    tree: str
+    paths: frozenset[Parts]
+    ttl: float
+    ends: float
+    epoch: int
+    note: str = ""
+
+
+@dataclass
+class Shadow:
+    """The expected registry, and what each request must come to."""
+
+    leases: dict[tuple[str, str], Lease] = field(default_factory=dict)
+    epoch: int = 0
+
+    def live(self, now: float) -> dict[tuple[str, str], Lease]:
+        """What is held at ``now``: a lease at its end is over."""
+        return {key: lease for key, lease in self.leases.items() if lease.ends > now}
+
+    def blockers(self, agent: str, ns: str, tree: str, paths: frozenset[Parts], now: float) -> set[tuple[str, str]]:
+        """Live claims of others in that tree that overlap."""
+        return {
+            key
+            for key, lease in self.live(now).items()
+            if lease.owner != agent
+            and (lease.tree == tree and (tree != "" or key[0] == ns))
+            and any(overlapping(a, b) for a in lease.paths for b in paths)
+        }
+
+    def claim(
+        self,
+        now: float,
+        agent: str,
+        principal: str,
+        key: tuple[str, str],
+        tree: str | None,
+        paths: list[str] | None,
+        ttl: float,
+        add: bool,
+    ) -> str:
+        """'' if it must be granted (and is, here), else the reason it must be refused for."""
+        held = self.live(now).get(key)
+        if held and held.owner != agent:
+            return "LEASE_LIVE"
+        if held is None and paths is None:
+            return "INVALID_SCOPE"
+        if held and tree is not None and tree != held.tree:
+            return "INVALID_SCOPE"
+        there = held.tree if held else tree or ""
+        asked = None if paths is None else frozenset(parts(path) for path in paths) or frozenset({()})
+        if held and asked is None:
+            wanted = held.paths
+        elif held and add:
+            assert asked is not None
+            wanted = held.paths | asked
+        else:
+            assert asked is not None
+            wanted = asked
+        if () in wanted:
+            wanted = frozenset({()})
+        if self.blockers(agent, key[0], there, wanted, now):
+            return "SCOPE_CONFLICT"
+        mine = [other for other, lease in self.live(now).items() if lease.principal == principal]
+        if not (held and held.principal == principal) and len(mine) >= CAP:
+            return "QUOTA_EXCEEDED"
+        self.epoch += 1
+        self.leases[key] = Lease(agent, principal, there, wanted, ttl, now + ttl, self.epoch)
+        return ""
+
+    def release(self, now: float, agent: str, key: tuple[str, str], epoch: int | None) -> str:
+        """As `claim`."""
+        held = self.live(now).get(key)
+        if held is None:
+            return "NOT_HELD"
+        if held.owner != agent:
+            return "NOT_OWNER"
+        if epoch is not None and epoch != held.epoch:
+            return "STALE_EPOCH"
+        del self.leases[key]
+        return ""
+
+    def touch(self, now: float, agent: str) -> None:
+        """Activity: a lease of which less than three quarters are left starts anew; nothing else moves."""
+        for key, lease in self.live(now).items():
+            if lease.owner == agent and lease.ends - now < 0.75 * lease.ttl:
+                self.leases[key] = replace(lease, ends=now + lease.ttl)
+
+    def conflicts(self, now: float, agent: str, ns: str, tree: str, path: str) -> set[tuple[str, str]]:
+        """Who holds ``path`` against ``agent``, in the tree or in the namespace's shared one."""
+        wanted = frozenset({parts(path)})
+        found = self.blockers(agent, ns, "", wanted, now)
+        return found | self.blockers(agent, ns, tree, wanted, now)
