@@ -114,14 +114,12 @@ def parse(raw: bytes | bytearray, kind: type[T]) -> T:
     _check_depth(raw)
     try:
         return msgspec.json.decode(raw, type=kind)
-    except msgspec.ValidationError as error:
-        raise Malformed(str(error)) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         return _parse_leniently(raw, kind)
 
 
 def _parse_leniently(raw: bytes | bytearray, kind: type[T]) -> T:
-    """The strict parser refuses NaN, Infinity and 1e999, which a ``ttl_s`` may be (Spec: INV-LL-3)."""
+    """The fast parser refuses NaN, Infinity and 1e999, which a ``ttl_s`` may be (Spec: INV-LL-3)."""
     try:
         return msgspec.convert(json.loads(raw), kind)
     except (ValueError, msgspec.ValidationError, RecursionError) as error:

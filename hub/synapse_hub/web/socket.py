@@ -6,6 +6,7 @@ import os
 import socket
 import stat
 from collections.abc import Mapping
+from contextlib import suppress
 
 from synapse_git import address
 
@@ -35,7 +36,8 @@ def bind(state: str, env: Mapping[str, str]) -> tuple[socket.socket, str]:
 
 def _bind(path: str) -> socket.socket:
     directory = os.path.dirname(path)
-    os.makedirs(directory, mode=0o700, exist_ok=True)
+    with suppress(FileExistsError):
+        os.mkdir(directory, 0o700)
     if not address.owned_private(directory):
         raise OSError(0, f"{directory} is not a directory that is yours alone (mode 0700)")
     _clear(path)
