@@ -42,6 +42,17 @@ MAX_REMEMBERED_DENIALS = 4096
 # Conflicting paths and holders that one answer names.
 MAX_NAMED_CONFLICTS = 10
 
+# Checkpoints: the size of one, and how many outlive their claims for how long.
+MAX_CHECKPOINT_BYTES = 65_536
+MAX_RETAINED_CHECKPOINTS = 4096
+CHECKPOINT_RETENTION_SECONDS = 2_592_000.0
+# Names whose principal is remembered, so that a handoff is charged to its recipient.
+MAX_REMEMBERED_NAMES = 10_000
+
+# Waiting for a claim: how long at most, and how many at once.
+MAX_WAIT_SECONDS = 3600.0
+MAX_WAITERS = 1000
+
 # How long a client waits, in seconds.
 HOOK_DEADLINE_SECONDS = 2.0
 HOOK_START_DEADLINE_SECONDS = 5.0

@@ -50,14 +50,38 @@ class ClaimBody(Body, frozen=True):
     paths: list[WirePath] | None = None
     ttl_s: UncheckedNumber = None
     add: bool = False
+    wait_s: UncheckedNumber = None
     note: str | None = None
 
 
-class ReleaseBody(Body, frozen=True):
+class TaskBody(Body, frozen=True):
+    """Base of requests about a claim that is held; ``epoch`` fences them (Spec: INV-EF-2)."""
+
     task_id: str
     agent: str
     namespace: str = ""
     epoch: int | None = None
+
+
+class ReleaseBody(TaskBody, frozen=True):
+    """``force`` takes the claim from whoever holds it and needs ``reason_text``."""
+
+    force: bool = False
+    reason_text: str = ""
+
+
+class UpdateBody(TaskBody, frozen=True):
+    expected_version: int | None = None
+    status: str | None = None
+    note: str | None = None
+
+
+class HandoffBody(TaskBody, frozen=True, kw_only=True):
+    to: str
+
+
+class CheckpointBody(TaskBody, frozen=True, kw_only=True):
+    data: Any
 
 
 class HeartbeatBody(Body, frozen=True):

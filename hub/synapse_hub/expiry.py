@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Iterable
 
 from synapse_hub.core.claim import TaskKey
-from synapse_hub.core.events import AnyEvent, ClaimGranted
+from synapse_hub.core.events import AnyEvent, ClaimGranted, TaskHandedOff
 from synapse_hub.core.state import State
 
 
@@ -24,7 +24,7 @@ class DueLeases:
     def follow(self, events: Iterable[AnyEvent]) -> None:
         """Take note of new grants."""
         for event in events:
-            if isinstance(event, ClaimGranted):
+            if isinstance(event, ClaimGranted | TaskHandedOff):
                 heapq.heappush(self._heap, (event.claim.lease_expires_at, event.claim.epoch, event.claim.key))
 
     def take(self, state: State, now: float, most: int) -> list[TaskKey]:

@@ -7,6 +7,7 @@ published reference and never wait.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import queue
 import threading
@@ -17,21 +18,26 @@ import msgspec
 
 from synapse_hub.clock import Clock
 from synapse_hub.core.claim import TreeKey
-from synapse_hub.core.commands import AnyCommand, ExpireDue, ProbeJournal
+from synapse_hub.core.commands import AnyCommand, ExpireDue, Keyed, ProbeJournal, TakeClaim
 from synapse_hub.core.decide import decide
-from synapse_hub.core.events import AnyEvent, ClaimGranted
+from synapse_hub.core.events import AnyEvent, ClaimGranted, ClaimReleased, LeaseExpired, TaskHandedOff
 from synapse_hub.core.outcome import Outcome, Refusal
 from synapse_hub.core.state import State, apply_all
 from synapse_hub.expiry import DueLeases
 from synapse_hub.journal.journal import Journal, JournalBroken
 from synapse_hub.journal.store import StoreError
+from synapse_hub.waiting import Patience, WaitingRoom
 
 MAX_BATCH = 256
 # How often a writer that lost its journal tries to recover it.
 _RECOVER_S = 0.5
 # The writer's sleep, which does not count a suspended machine's, is never longer than this while leases live.
 _LONGEST_SLEEP_S = 30.0
+# While somebody waits, connections are looked at this often.
+_WAITING_SLEEP_S = 1.0
 _SWEEP_CHUNK = 500
+# Events after which somebody who waits may get what it waits for.
+_FREEING = (ClaimReleased, LeaseExpired, TaskHandedOff, ClaimGranted)
 
 log = logging.getLogger("synapse_hub")
 
@@ -55,6 +61,8 @@ UNAVAILABLE = Refusal(
 class _Ticket(msgspec.Struct, frozen=True):
     command: AnyCommand
     reply: Reply
+    patience: Patience | None = None
+    place: int = 0
 
 
 class Hub:
@@ -77,6 +85,10 @@ class Hub:
         self._last_now = 0.0
         self._inbox: queue.SimpleQueue[_Ticket | None] = queue.SimpleQueue()
         self._due = DueLeases(state)
+        self._room = WaitingRoom()
+        self._waiting: dict[int, _Ticket] = {}
+        self._places = itertools.count(1)
+        self._freed = False
         self._suspect_batch = ""
         self._writer = threading.Thread(target=self._write, name="writer", daemon=True)
 
@@ -114,12 +126,13 @@ class Hub:
         self._inbox.put(None)
         self._writer.join()
 
-    def submit(self, command: AnyCommand, reply: Reply) -> None:
+    def submit(self, command: AnyCommand, reply: Reply, patience: Patience | None = None) -> None:
         """Queue ``command``; ``reply`` is called once, from the writer's thread, when its outcome is durable.
 
-        A caller that goes away changes nothing: what was committed stays (Spec: INV-JA-3).
+        A caller that goes away changes nothing: what was committed stays (Spec: INV-JA-3). With ``patience`` a claim
+        that others are in the way of waits for them to end.
         """
-        self._inbox.put(_Ticket(command, reply))
+        self._inbox.put(_Ticket(command, reply, patience, next(self._places) if patience else 0))
 
     def transact(self, command: AnyCommand) -> Answered:
         """`submit` and wait."""
@@ -134,12 +147,13 @@ class Hub:
                 self._transact_batch(tickets)
             elif tickets:
                 self._refuse(tickets)
-            if not more:
-                self._journal.close()
-                return
             if not self.granting:
                 self._recover()
             self._sweep()
+            self._serve_waiting(final=not more)
+            if not more:
+                self._journal.close()
+                return
 
     def _take(self) -> tuple[list[_Ticket], bool]:
         """What waits, at most a batch; False with it once `stop` was called. Sleeps until something is due."""
@@ -158,8 +172,11 @@ class Hub:
     def _pause(self) -> float | None:
         if not self.granting:
             return _RECOVER_S
-        due = self._due.next_at()
-        return None if due is None else min(max(due - self.now(), 0.0), _LONGEST_SLEEP_S)
+        due = [at for at in (self._due.next_at(), self._room.next_at()) if at is not None]
+        if not due:
+            return None
+        longest = _WAITING_SLEEP_S if len(self._room) else _LONGEST_SLEEP_S
+        return min(max(min(due) - self.now(), 0.0), longest)
 
     def _transact_batch(self, tickets: list[_Ticket]) -> None:
         candidate, events, answers = self._state, list[AnyEvent](), list[Answered]()
@@ -167,6 +184,8 @@ class Hub:
         for ticket in tickets:
             self._last_now = now = self.now()
             outcome = decide(candidate, ticket.command, now)
+            if ticket.place in self._waiting and isinstance(outcome, Refusal):
+                outcome = msgspec.structs.replace(outcome, events=())  # its denial is on record since it came
             candidate = apply_all(candidate, outcome.events)
             events += outcome.events
             answers.append(Answered(outcome, candidate.seq, now))
@@ -184,12 +203,38 @@ class Hub:
             return
         self._publish(candidate, events)
         for ticket, answer in zip(tickets, answers, strict=True):
-            ticket.reply(answer)
+            self._answer(ticket, answer)
+
+    def _answer(self, ticket: _Ticket, answer: Answered) -> None:
+        """Reply, or let a refused claim that has patience wait."""
+        outcome = answer.outcome
+        if ticket.patience and isinstance(outcome, Refusal):
+            agent = _agent_of(ticket.command)
+            refused = self._room.admit(ticket.place, agent, ticket.patience, outcome, answer.now)
+            if refused is None:
+                self._waiting[ticket.place] = ticket
+                return
+            answer = msgspec.structs.replace(answer, outcome=refused)
+        self._reply(ticket, answer)
+
+    def _reply(self, ticket: _Ticket, answer: Answered) -> None:
+        self._room.leave(ticket.place)
+        self._waiting.pop(ticket.place, None)
+        ticket.reply(answer)
+
+    def _serve_waiting(self, *, final: bool) -> None:
+        """Try those who wait, in order of arrival, whenever something may have become free."""
+        for waiter in self._room.ended(float("inf") if final else self.now()):
+            self._reply(self._waiting[waiter.place], Answered(waiter.refusal, self._state.seq, self.now()))
+        while self._freed and self.granting and self._waiting:
+            self._freed = False
+            self._transact_batch([self._waiting[place] for place in self._room.places()])
 
     def _publish(self, state: State, events: Sequence[AnyEvent]) -> None:
         self._state = state
         self._due.follow(events)
-        trees = [event.claim.tree for event in events if isinstance(event, ClaimGranted)]
+        self._freed = self._freed or any(isinstance(event, _FREEING) for event in events)
+        trees = [event.claim.tree for event in events if isinstance(event, ClaimGranted | TaskHandedOff)]
         if trees:
             self._on_grant(trees)
         if events:
@@ -198,7 +243,7 @@ class Hub:
     def _refuse(self, tickets: list[_Ticket]) -> None:
         """Spec: INV-JA-2. The outcome is unknown, not "no": a retry with the same key will tell."""
         for ticket in tickets:
-            ticket.reply(Answered(UNAVAILABLE, self._state.seq, self.now()))
+            self._reply(ticket, Answered(UNAVAILABLE, self._state.seq, self.now()))
 
     def _recover(self) -> None:
         try:
@@ -227,3 +272,8 @@ class Hub:
 
 def _ignore(_: Answered) -> None:
     pass
+
+
+def _agent_of(command: AnyCommand) -> str:
+    inner = command.command if isinstance(command, Keyed) else command
+    return inner.agent if isinstance(inner, TakeClaim) else ""

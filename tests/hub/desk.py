@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from synapse_hub.core.commands import AnyCommand, Keyed, ReleaseClaim, TakeClaim
+from synapse_hub.core.commands import AnyCommand, FamilyCommand, Keyed, ReleaseClaim, TakeClaim
 from synapse_hub.core.outcome import Decided, Outcome, Refusal
 from synapse_hub.hub import Hub
 from synapse_hub.journal.journal import Journal
@@ -71,7 +71,7 @@ def give(task_id: str = "t1", agent: str = "ana", epoch: int | None = None) -> R
     return ReleaseClaim(agent=agent, namespace="", task_id=task_id, epoch=epoch)
 
 
-def keyed(command: TakeClaim | ReleaseClaim, key: str = "k", digest: str = "d") -> Keyed:
+def keyed(command: FamilyCommand, key: str = "k", digest: str = "d") -> Keyed:
     """``command`` with an idempotency key."""
-    verb = "claim" if isinstance(command, TakeClaim) else "release"
+    verb = type(command).__name__
     return Keyed(sender=f"uid:1/{command.agent}", verb=verb, key=key, digest=digest, command=command)

@@ -33,7 +33,9 @@ class Lease:
     ttl: float
     ends: float
     epoch: int
-    note: str = ""
+    version: int = 0
+    status: str = "claimed"
+    checkpoint: object = None
 
 
 @dataclass
@@ -41,6 +43,8 @@ class Shadow:
     """The expected registry, and what each request must come to."""
 
     leases: dict[tuple[str, str], Lease] = field(default_factory=dict)
+    kept: dict[tuple[str, str], object] = field(default_factory=dict)
+    principals: dict[str, str] = field(default_factory=dict)
     epoch: int = 0
 
     def live(self, now: float) -> dict[tuple[str, str], Lease]:
@@ -94,19 +98,73 @@ class Shadow:
         if not (held and held.principal == principal) and len(mine) >= CAP:
             return "QUOTA_EXCEEDED"
         self.epoch += 1
-        self.leases[key] = Lease(agent, principal, there, wanted, ttl, now + ttl, self.epoch)
+        before = self.leases.get(key)
+        resumed = before.checkpoint if before else self.kept.get(key)
+        status = held.status if held else "claimed"
+        self.leases[key] = Lease(
+            agent, principal, there, wanted, ttl, now + ttl, self.epoch, status=status, checkpoint=resumed
+        )
+        self.kept.pop(key, None)
+        self.principals[agent] = principal
         return ""
 
-    def release(self, now: float, agent: str, key: tuple[str, str], epoch: int | None) -> str:
-        """As `claim`."""
+    def fenced(self, now: float, agent: str, key: tuple[str, str], epoch: int | None, force: bool = False) -> str:
+        """'' if ``agent`` may act on the lease, else why not."""
         held = self.live(now).get(key)
         if held is None:
             return "NOT_HELD"
-        if held.owner != agent:
+        if held.owner != agent and not force:
             return "NOT_OWNER"
         if epoch is not None and epoch != held.epoch:
             return "STALE_EPOCH"
-        del self.leases[key]
+        return ""
+
+    def release(self, now: float, agent: str, key: tuple[str, str], epoch: int | None, force: bool) -> str:
+        """As `claim`. Only what was taken away leaves its checkpoint behind."""
+        if refused := self.fenced(now, agent, key, epoch, force):
+            return refused
+        lease = self.leases.pop(key)
+        if force and lease.checkpoint is not None:
+            self.kept[key] = lease.checkpoint
+        return ""
+
+    def update(
+        self, now: float, agent: str, key: tuple[str, str], epoch: int | None, version: int | None, status: str
+    ) -> str:
+        """As `claim`."""
+        if refused := self.fenced(now, agent, key, epoch):
+            return refused
+        held = self.leases[key]
+        if version is not None and version != held.version:
+            return "VERSION_MISMATCH"
+        self.leases[key] = replace(held, version=held.version + 1, status=status)
+        return ""
+
+    def checkpoint(self, now: float, agent: str, key: tuple[str, str], epoch: int | None, data: object) -> str:
+        """As `claim`."""
+        if refused := self.fenced(now, agent, key, epoch):
+            return refused
+        self.leases[key] = replace(self.leases[key], checkpoint=data)
+        return ""
+
+    def handoff(self, now: float, agent: str, key: tuple[str, str], epoch: int | None, to: str) -> str:
+        """As `claim`. The recipient pays, under the principal last seen for it, else the giver's."""
+        if refused := self.fenced(now, agent, key, epoch):
+            return refused
+        held = self.leases[key]
+        if to == agent:
+            return "INVALID_REQUEST"
+        if self.blockers(to, key[0], held.tree, held.paths, now) - {key}:
+            return "SCOPE_CONFLICT"
+        principal = self.principals.get(to, held.principal)
+        mine = [other for other, lease in self.live(now).items() if lease.principal == principal]
+        if principal != held.principal and len(mine) >= CAP:
+            return "QUOTA_EXCEEDED"
+        self.epoch += 1
+        self.leases[key] = replace(
+            held, owner=to, principal=principal, ends=now + held.ttl, epoch=self.epoch, version=0
+        )
+        self.principals[to] = principal
         return ""
 
     def touch(self, now: float, agent: str) -> None:

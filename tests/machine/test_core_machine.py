@@ -8,9 +8,20 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from synapse_hub.core.commands import AnyCommand, ExpireDue, Heartbeat, Keyed, ReleaseClaim, TakeClaim
+from synapse_hub.core.claim import Claim
+from synapse_hub.core.commands import (
+    AnyCommand,
+    ExpireDue,
+    HandOff,
+    Heartbeat,
+    Keyed,
+    ReleaseClaim,
+    SaveCheckpoint,
+    TakeClaim,
+    UpdateTask,
+)
 from synapse_hub.core.decide import decide
-from synapse_hub.core.events import AnyEvent, ClaimGranted
+from synapse_hub.core.events import AnyEvent, ClaimGranted, TaskHandedOff
 from synapse_hub.core.guard import Question, Verdict
 from synapse_hub.core.outcome import Decided, Outcome, Refusal
 from synapse_hub.core.state import State, apply_all
@@ -24,6 +35,8 @@ TREES = st.sampled_from(["", "wt:1", "wt:2"])
 # Prefixes of each other as text but not as paths, and the other way round.
 PATHS = st.sampled_from(["", "a", "a/b", "a/b/c", "ab", "a-b", "ab/c", "b", "b/a", "c"])
 SCOPES = st.none() | st.lists(PATHS, max_size=3, unique=True)
+VERSIONS = st.none() | st.integers(0, 2)
+EPOCHS = st.sampled_from(["none", "none", "current", "stale"])
 TTLS = st.sampled_from([30.0, 60.0, 600.0])
 
 
@@ -47,7 +60,7 @@ class CoreMachine(RuleBasedStateMachine):
             previous = self.rows[-1].hash if self.rows else GENESIS
             self.rows.append(seal(event, len(self.rows) + 1, 1, "batch", previous))
             replayed.append(self.rows[-1].event())
-            if isinstance(event, ClaimGranted):
+            if isinstance(event, ClaimGranted | TaskHandedOff):
                 self.epochs.append(event.claim.epoch)
         self.state = apply_all(self.state, replayed)
         if isinstance(outcome, Refusal):
@@ -65,13 +78,45 @@ class CoreMachine(RuleBasedStateMachine):
         expected = self.shadow.claim(self.now, agent, principal, key, tree, paths, ttl, add)
         self.check(self.do(take(agent, principal, key, tree, paths, ttl, add)), expected)
 
-    @rule(agent=AGENTS, key=KEYS, stale=st.booleans(), given=st.booleans())
-    def release(self, agent: str, key: Any, stale: bool, given: bool) -> None:
-        """INV-EF-2: a stale epoch releases nothing."""
+    def epoch_for(self, key: Any, given: str) -> int | None:
+        """The current epoch of a task, an older one, or none."""
         held = self.shadow.leases.get(key)
-        epoch = (held.epoch if held else 7) - (1 if stale else 0) if given else None
-        expected = self.shadow.release(self.now, agent, key, epoch)
-        self.check(self.do(ReleaseClaim(agent=agent, namespace=key[0], task_id=key[1], epoch=epoch)), expected)
+        return {"none": None, "current": held.epoch if held else 7, "stale": held.epoch - 1 if held else 6}[given]
+
+    @rule(agent=AGENTS, key=KEYS, given=EPOCHS, force=st.booleans())
+    def release(self, agent: str, key: Any, given: str, force: bool) -> None:
+        """INV-EF-2: a stale epoch releases nothing, not even by force."""
+        epoch = self.epoch_for(key, given)
+        expected = self.shadow.release(self.now, agent, key, epoch, force)
+        command = ReleaseClaim(agent=agent, namespace=key[0], task_id=key[1], epoch=epoch, force=force)
+        self.check(self.do(command), expected)
+
+    @rule(
+        agent=AGENTS, key=KEYS, given=EPOCHS, version=st.none() | st.integers(0, 2), status=st.sampled_from(["a", "b"])
+    )
+    def update(self, agent: str, key: Any, given: str, version: int | None, status: str) -> None:
+        """INV-EF-3: compare-and-set on the version."""
+        epoch = self.epoch_for(key, given)
+        expected = self.shadow.update(self.now, agent, key, epoch, version, status)
+        command = UpdateTask(
+            agent=agent, namespace=key[0], task_id=key[1], epoch=epoch, expected_version=version, status=status
+        )
+        self.check(self.do(command), expected)
+
+    @rule(agent=AGENTS, key=KEYS, given=EPOCHS, data=st.sampled_from([1, "two", None]))
+    def checkpoint(self, agent: str, key: Any, given: str, data: Any) -> None:
+        """INV-CR-3: saved with the claim; `the_registry_is_the_model_s` sees it come back."""
+        epoch = self.epoch_for(key, given)
+        expected = self.shadow.checkpoint(self.now, agent, key, epoch, data)
+        command = SaveCheckpoint(agent=agent, namespace=key[0], task_id=key[1], epoch=epoch, data=data)
+        self.check(self.do(command), expected)
+
+    @rule(agent=AGENTS, key=KEYS, given=EPOCHS, to=AGENTS)
+    def handoff(self, agent: str, key: Any, given: str, to: str) -> None:
+        """INV-CR-2: atomic, fenced, and never onto a third party's paths."""
+        epoch = self.epoch_for(key, given)
+        expected = self.shadow.handoff(self.now, agent, key, epoch, to)
+        self.check(self.do(HandOff(agent=agent, namespace=key[0], task_id=key[1], epoch=epoch, to=to)), expected)
 
     @rule(agent=AGENTS)
     def heartbeat(self, agent: str) -> None:
@@ -156,8 +201,9 @@ class CoreMachine(RuleBasedStateMachine):
     def the_registry_is_the_model_s(self) -> None:
         """INV-ME-1, INV-LL-1, INV-LL-2: the same claims are live, with the same owner, end and epoch."""
         live = {key: claim for key, claim in self.state.claims.items() if claim.live(self.now)}
-        assert {k: (c.owner, c.principal, c.worktree, c.lease_expires_at, c.epoch) for k, c in live.items()} == {
-            k: (s.owner, s.principal, s.tree, s.ends, s.epoch) for k, s in self.shadow.live(self.now).items()
+        assert {key: seen(claim) for key, claim in live.items()} == {
+            key: (s.owner, s.principal, s.tree, s.ends, s.epoch, s.version, s.status, s.checkpoint)
+            for key, s in self.shadow.live(self.now).items()
         }
 
     @invariant()
@@ -179,6 +225,14 @@ class CoreMachine(RuleBasedStateMachine):
         assert (
             not self.state.claims and not self.state.trees and not self.state.by_owner and not self.state.by_principal
         )
+
+
+def seen(claim: Claim) -> tuple[Any, ...]:
+    """A claim as far as the model knows it."""
+    return (
+        claim.owner, claim.principal, claim.worktree, claim.lease_expires_at,
+        claim.epoch, claim.version, claim.status, claim.checkpoint,
+    )  # fmt: skip
 
 
 def take(agent: str, principal: str, key: Any, tree: Any, paths: Any, ttl: float, add: bool) -> TakeClaim:

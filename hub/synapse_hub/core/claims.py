@@ -1,4 +1,4 @@
-"""Decisions of the claim family. Each reads one state and one instant and touches nothing."""
+"""The decision on a claim: new, renewed or widened. Reads one state and one instant and touches nothing."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from synapse_git.explain import moment
 from synapse_git.protocol import from_wire, paths_to_wire
 from synapse_git.scope import show
 from synapse_hub.core import overlap
-from synapse_hub.core.claim import Claim, comparable, tree_key
-from synapse_hub.core.commands import ExpireDue, ExtendLeases, Heartbeat, ReleaseClaim, TakeClaim
-from synapse_hub.core.events import AnyEvent, ClaimDenied, ClaimGranted, ClaimReleased, LeaseExpired, expired
-from synapse_hub.core.lease import extension
+from synapse_hub.core.claim import Claim, TaskKey, comparable, tree_key
+from synapse_hub.core.commands import TakeClaim
+from synapse_hub.core.events import ClaimDenied, ClaimGranted, LeaseExpired, expired
 from synapse_hub.core.outcome import Conflict, Decided, Outcome, Refusal, claim_document
 from synapse_hub.core.state import State
 
@@ -39,11 +38,11 @@ def decide_claim(state: State, command: TakeClaim, now: float) -> Outcome:
     if conflicts:
         return _denied(state, command, now, _scope_conflict(conflicts))
     renewal = held is not None and held.principal == command.principal
-    room = _room(state, command.principal, now)
-    if not renewal and isinstance(room, Refusal):
-        return _denied(state, command, now, room)
-    if not renewal and not isinstance(room, Refusal):
-        over = [*over, *(event for event in room if event not in over)]
+    free = room(state, command.principal, now)
+    if not renewal:
+        if isinstance(free, Refusal):
+            return _denied(state, command, now, free)
+        over = [*over, *(event for event in free if event not in over)]
     return _granted(state, command, now, held, worktree, paths, over)
 
 
@@ -79,9 +78,18 @@ def _scope(command: TakeClaim, held: Claim | None) -> tuple[str, tuple[str, ...]
 
 
 def in_the_way(
-    state: State, agent: str, namespace: str, worktree: str, paths: tuple[str, ...], now: float
+    state: State,
+    agent: str,
+    namespace: str,
+    worktree: str,
+    paths: tuple[str, ...],
+    now: float,
+    besides: TaskKey | None = None,
 ) -> tuple[list[Conflict], list[LeaseExpired]]:
-    """Live claims of others that overlap, the first ten; and those met that are over but not written down so."""
+    """Live claims of others that overlap, the first ten; and those met that are over but not written down so.
+
+    ``besides``: a task that does not count.
+    """
     tree = state.tree(tree_key(namespace, worktree))
     wanted = comparable(worktree, list(paths)) or [""]
     shown = paths or ("",)
@@ -90,6 +98,8 @@ def in_the_way(
     for path, spelled in zip(wanted, shown, strict=True):
         for key in overlap.others(tree, path, agent):
             claim = state.claims[key]
+            if key == besides:
+                continue
             if not claim.live(now):
                 over[key] = expired(claim, now)
             elif key in conflicts:
@@ -103,7 +113,7 @@ def in_the_way(
     return found, list(over.values())
 
 
-def _room(state: State, principal: str, now: float) -> list[LeaseExpired] | Refusal:
+def room(state: State, principal: str, now: float) -> list[LeaseExpired] | Refusal:
     """Spec: INV-ME-5. Leases of the principal that are over do not count and are written down."""
     held = state.by_principal.get(principal, Map())
     if len(held) < MAX_CLAIMS_PER_AGENT:
@@ -131,6 +141,7 @@ def _granted(
     before = {(event.namespace, event.task_id): event for event in over}
     if held is None and lapsed is not None:
         before.setdefault(lapsed.key, expired(lapsed, now))
+    previous = held or lapsed
     claim = Claim(
         task_id=command.task_id,
         namespace=command.namespace,
@@ -144,7 +155,7 @@ def _granted(
         note=command.note if command.note is not None else held.note if held else "",
         granted_at=now,
         lease_expires_at=now + command.ttl_s,
-        checkpoint=held.checkpoint if held else None,
+        checkpoint=previous.checkpoint if previous else state.retained((command.namespace, command.task_id)),
     )
     cause = "renewed" if held else "taken_over" if lapsed else "new"
     return Decided([*before.values(), ClaimGranted(at=now, claim=claim, cause=cause)], claim_document(claim))
@@ -165,8 +176,8 @@ def _scope_conflict(conflicts: list[Conflict]) -> Refusal:
     return Refusal(
         "SCOPE_CONFLICT",
         f"{path} overlaps what {first.claim.owner} holds",
-        f"Nothing was claimed. Ask {first.claim.owner} to release it, or claim other paths; "
-        f"what it is for: synapse-git show {first.claim.task_id}",
+        f"Nothing was claimed. Ask {first.claim.owner} to hand it over, claim other paths, or wait: "
+        f"synapse-git claim --wait 10m {path}",
         conflicts,
     )
 
@@ -186,61 +197,3 @@ def _denied(state: State, command: TakeClaim, now: float, refusal: Refusal) -> R
     if state.denied_lately(evidence):
         return refusal
     return Refusal(refusal.reason, refusal.detail, refusal.fix, refusal.conflicts, [evidence])
-
-
-def decide_release(state: State, command: ReleaseClaim, now: float) -> Outcome:
-    """Give a claim back. Refuses with NOT_HELD, NOT_OWNER, STALE_EPOCH (INV-EF-2)."""
-    held = state.live((command.namespace, command.task_id), now)
-    if held is None:
-        return _not_held(command.task_id)
-    if held.owner != command.agent:
-        return Refusal(
-            "NOT_OWNER",
-            f"task {command.task_id} is held by {held.owner}, not by {command.agent}",
-            f"Act as its owner: synapse-git release --agent {held.owner} -t {command.task_id}",
-            [Conflict(held)],
-        )
-    if command.epoch is not None and command.epoch != held.epoch:
-        return _stale(command.task_id, command.epoch, held.epoch)
-    event = ClaimReleased(at=now, namespace=held.namespace, task_id=held.task_id, owner=held.owner, by=command.agent)
-    return Decided([event], {**claim_document(held), "status": "released"})
-
-
-def _not_held(task_id: str) -> Refusal:
-    return Refusal(
-        "NOT_HELD", f"nobody holds task {task_id}", "It was released or its lease ran out. See: synapse-git status"
-    )
-
-
-def _stale(task_id: str, given: int, current: int) -> Refusal:
-    return Refusal(
-        "STALE_EPOCH",
-        f"task {task_id} has moved on: epoch {given} was given, {current} is current",
-        f"Look at it again: synapse-git show {task_id}",
-    )
-
-
-def decide_heartbeat(state: State, command: Heartbeat, now: float) -> Decided:
-    """Extend every live claim of the agent; always answers with all of them."""
-    claims = sorted(state.owned(command.agent, now), key=lambda claim: claim.key)
-    events = [event for claim in claims if (event := extension(claim, now))]
-    ends = {(event.namespace, event.task_id): event.lease_expires_at for event in events}
-    documents = [
-        {**claim_document(claim), "lease_expires_at": ends.get(claim.key, claim.lease_expires_at)} for claim in claims
-    ]
-    return Decided(events, {"claims": documents})
-
-
-def decide_extend(state: State, command: ExtendLeases, now: float) -> Decided:
-    """Activity on some claims of the agent; those that moved on meanwhile are passed over."""
-    claims = (state.live(key, now) for key in command.tasks)
-    events: list[AnyEvent] = [
-        event for claim in claims if claim and claim.owner == command.agent and (event := extension(claim, now))
-    ]
-    return Decided(events, {})
-
-
-def decide_expire(state: State, command: ExpireDue, now: float) -> Decided:
-    """Write down which of these leases are over. Spec: INV-LL-2."""
-    claims = (state.claims.get(key) for key in command.tasks)
-    return Decided([expired(claim, now) for claim in claims if claim and not claim.live(now)], {})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 
@@ -24,9 +26,41 @@ class TakeClaim(Command, frozen=True):
 
 
 class ReleaseClaim(Command, frozen=True):
+    """Give back; ``force`` takes it from whoever holds it, for the reason given."""
+
     agent: str
     namespace: str
     task_id: str
+    epoch: int | None = None
+    force: bool = False
+    reason_text: str = ""
+
+
+class UpdateTask(Command, frozen=True):
+    agent: str
+    namespace: str
+    task_id: str
+    epoch: int | None = None
+    expected_version: int | None = None
+    status: str | None = None
+    note: str | None = None
+
+
+class HandOff(Command, frozen=True):
+    agent: str
+    namespace: str
+    task_id: str
+    to: str
+    epoch: int | None = None
+
+
+class SaveCheckpoint(Command, frozen=True):
+    """``data``: any JSON value; null clears."""
+
+    agent: str
+    namespace: str
+    task_id: str
+    data: Any
     epoch: int | None = None
 
 
@@ -85,6 +119,9 @@ class ProbeJournal(Command, frozen=True):
     """Nothing but a trip through the write path, for health."""
 
 
+FamilyCommand = TakeClaim | ReleaseClaim | UpdateTask | HandOff | SaveCheckpoint
+
+
 class Keyed(Command, frozen=True):
     """``command`` with an idempotency key; ``digest`` tells two requests under one key apart. Spec: INV-CR-1."""
 
@@ -92,12 +129,11 @@ class Keyed(Command, frozen=True):
     verb: str
     key: str
     digest: str
-    command: TakeClaim | ReleaseClaim
+    command: FamilyCommand
 
 
 AnyCommand = (
-    TakeClaim
-    | ReleaseClaim
+    FamilyCommand
     | Heartbeat
     | ExtendLeases
     | ExpireDue

@@ -8,11 +8,13 @@ import msgspec
 
 from synapse_git.constants import IDEMPOTENCY_RETENTION_SECONDS, MAX_IDEMPOTENCY_KEYS
 from synapse_git.protocol import to_wire
-from synapse_hub.core.claims import decide_claim, decide_expire, decide_extend, decide_heartbeat, decide_release
+from synapse_hub.core.claims import decide_claim
 from synapse_hub.core.commands import (
     AnyCommand,
     ExpireDue,
     ExtendLeases,
+    FamilyCommand,
+    HandOff,
     Heartbeat,
     Keyed,
     ProbeJournal,
@@ -20,10 +22,21 @@ from synapse_hub.core.commands import (
     RecordOverride,
     RegisterWorktree,
     ReleaseClaim,
+    SaveCheckpoint,
     TakeClaim,
+    UpdateTask,
 )
 from synapse_hub.core.events import CommandAnswered, WorktreeRegistered
 from synapse_hub.core.guard import decide_denial, decide_override
+from synapse_hub.core.holding import (
+    decide_checkpoint,
+    decide_expire,
+    decide_extend,
+    decide_handoff,
+    decide_heartbeat,
+    decide_release,
+    decide_update,
+)
 from synapse_hub.core.outcome import Decided, Outcome, Refusal
 from synapse_hub.core.state import State
 
@@ -33,10 +46,8 @@ def decide(state: State, command: AnyCommand, now: float) -> Outcome:
     match command:
         case Keyed():
             return _decide_keyed(state, command, now)
-        case TakeClaim():
-            return decide_claim(state, command, now)
-        case ReleaseClaim():
-            return decide_release(state, command, now)
+        case TakeClaim() | ReleaseClaim() | UpdateTask() | HandOff() | SaveCheckpoint():
+            return _decide_family(state, command, now)
         case Heartbeat():
             return decide_heartbeat(state, command, now)
         case ExtendLeases():
@@ -51,6 +62,21 @@ def decide(state: State, command: AnyCommand, now: float) -> Outcome:
             return _decide_register(state, command, now)
         case ProbeJournal():
             return Decided([], {})
+    assert_never(command)
+
+
+def _decide_family(state: State, command: FamilyCommand, now: float) -> Outcome:
+    match command:
+        case TakeClaim():
+            return decide_claim(state, command, now)
+        case ReleaseClaim():
+            return decide_release(state, command, now)
+        case UpdateTask():
+            return decide_update(state, command, now)
+        case HandOff():
+            return decide_handoff(state, command, now)
+        case SaveCheckpoint():
+            return decide_checkpoint(state, command, now)
     assert_never(command)
 
 
@@ -74,7 +100,7 @@ def _decide_keyed(state: State, keyed: Keyed, now: float) -> Outcome:
             f"{MAX_IDEMPOTENCY_KEYS} idempotency keys of the last day are remembered and none may be forgotten early",
             "Send the request without an Idempotency-Key, or later",
         )
-    outcome = decide(state, keyed.command, now)
+    outcome = _decide_family(state, keyed.command, now)
     if isinstance(outcome, Refusal):
         return outcome
     answered = CommandAnswered(

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from synapse_git.protocol import WirePath
-from synapse_hub.core.claim import Claim, TaskKey
+from synapse_hub.core.claim import Claim
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag_field="kind"):
@@ -35,10 +35,39 @@ class LeaseExtended(Event, frozen=True, tag="lease_extended"):
 
 
 class ClaimReleased(Event, frozen=True, tag="claim_released"):
+    """Given back, or taken away (``forced``) by ``by`` for the reason in ``reason_text``."""
+
     namespace: str
     task_id: str
     owner: str
     by: str
+    forced: bool = False
+    reason_text: str = ""
+
+
+class TaskUpdated(Event, frozen=True, tag="task_updated"):
+    """Spec: INV-EF-3."""
+
+    namespace: str
+    task_id: str
+    version: int
+    status: str
+    note: str
+
+
+class TaskHandedOff(Event, frozen=True, tag="task_handed_off"):
+    """``claim`` is the recipient's, with a fresh epoch. Spec: INV-CR-2."""
+
+    giver: str
+    claim: Claim
+
+
+class CheckpointSaved(Event, frozen=True, tag="checkpoint_saved"):
+    """Spec: INV-CR-3."""
+
+    namespace: str
+    task_id: str
+    data: Any
 
 
 class LeaseExpired(Event, frozen=True, tag="lease_expired"):
@@ -122,6 +151,9 @@ AnyEvent = (
     ClaimGranted
     | LeaseExtended
     | ClaimReleased
+    | TaskUpdated
+    | TaskHandedOff
+    | CheckpointSaved
     | LeaseExpired
     | ClaimDenied
     | GuardDenied
@@ -136,6 +168,9 @@ KINDS: dict[str, type[AnyEvent]] = {
         ClaimGranted,
         LeaseExtended,
         ClaimReleased,
+        TaskUpdated,
+        TaskHandedOff,
+        CheckpointSaved,
         LeaseExpired,
         ClaimDenied,
         GuardDenied,
@@ -152,14 +187,3 @@ def kind_of(event: AnyEvent) -> str:
 
 def expired(claim: Claim, at: float) -> LeaseExpired:
     return LeaseExpired(at=at, namespace=claim.namespace, task_id=claim.task_id, owner=claim.owner, epoch=claim.epoch)
-
-
-def task_of(event: AnyEvent) -> TaskKey | None:
-    """The task whose lease the event changes, if any."""
-    match event:
-        case ClaimGranted():
-            return event.claim.key
-        case LeaseExtended() | ClaimReleased() | LeaseExpired():
-            return (event.namespace, event.task_id)
-        case _:
-            return None

@@ -51,3 +51,10 @@ class Recent(msgspec.Struct, Generic[K, V], frozen=True):
                 order = order.delete(first)
             first += 1
         return Recent(entries, order, first, self.next + 1)
+
+    def without(self, key: K) -> Recent[K, V]:
+        """Without ``key``, if it was there."""
+        known = self.entries.get(key)
+        if known is None:
+            return self
+        return Recent(self.entries.delete(key), self.order.delete(known[0]), self.first, self.next)

@@ -13,11 +13,19 @@ from typing import Any, assert_never
 import msgspec
 from immutables import Map
 
-from synapse_git.constants import DENIAL_COALESCE_SECONDS, IDEMPOTENCY_RETENTION_SECONDS, MAX_REMEMBERED_DENIALS
+from synapse_git.constants import (
+    CHECKPOINT_RETENTION_SECONDS,
+    DENIAL_COALESCE_SECONDS,
+    IDEMPOTENCY_RETENTION_SECONDS,
+    MAX_REMEMBERED_DENIALS,
+    MAX_REMEMBERED_NAMES,
+    MAX_RETAINED_CHECKPOINTS,
+)
 from synapse_hub.core import overlap
 from synapse_hub.core.claim import Claim, TaskKey, TreeKey
 from synapse_hub.core.events import (
     AnyEvent,
+    CheckpointSaved,
     ClaimDenied,
     ClaimGranted,
     ClaimReleased,
@@ -26,6 +34,8 @@ from synapse_hub.core.events import (
     GuardOverridden,
     LeaseExpired,
     LeaseExtended,
+    TaskHandedOff,
+    TaskUpdated,
     WorktreeRegistered,
 )
 from synapse_hub.core.recent import Recent
@@ -48,6 +58,8 @@ class State(msgspec.Struct, frozen=True):
     worktrees: Map[str, WorktreeRegistered] = Map()
     answers: Recent[AnswerKey, Answer] = Recent()
     denials: Recent[str, None] = Recent()
+    checkpoints: Recent[TaskKey, Any] = Recent()
+    principals: Recent[str, str] = Recent()
 
     def tree(self, key: TreeKey) -> overlap.Node:
         return self.trees.get(key, overlap.EMPTY)
@@ -62,6 +74,16 @@ class State(msgspec.Struct, frozen=True):
         for key in self.by_owner.get(agent, Map()):
             if claim := self.live(key, now):
                 yield claim
+
+    def retained(self, key: TaskKey) -> Any:
+        """The checkpoint that an ended claim left on the task, or None."""
+        found = self.checkpoints.get(key)
+        return found and found[1]
+
+    def principal_of(self, agent: str) -> str:
+        """The principal last seen for that name, or ''."""
+        found = self.principals.get(agent)
+        return found[1] if found else ""
 
     def denied_lately(self, event: ClaimDenied | GuardDenied) -> bool:
         """Is the same evidence on record from the last minute? A loop must not flood the journal."""
@@ -83,9 +105,17 @@ def _change(state: State, event: AnyEvent) -> State:
         case ClaimGranted():
             return _grant(state, event.claim)
         case LeaseExtended():
-            return _extend(state, event)
-        case ClaimReleased() | LeaseExpired():
-            return _drop(state, (event.namespace, event.task_id))
+            return _amend(state, event, lease_expires_at=event.lease_expires_at)
+        case TaskHandedOff():
+            return _grant(state, event.claim)
+        case TaskUpdated():
+            return _amend(state, event, version=event.version, status=event.status, note=event.note)
+        case CheckpointSaved():
+            return _amend(state, event, checkpoint=event.data)
+        case ClaimReleased():
+            return _release(state, event)
+        case LeaseExpired():
+            return _retain(state, (event.namespace, event.task_id), event.at)
         case ClaimDenied() | GuardDenied():
             return _remember_denial(state, event)
         case GuardOverridden():
@@ -98,6 +128,10 @@ def _change(state: State, event: AnyEvent) -> State:
 
 
 def _grant(state: State, claim: Claim) -> State:
+    principals = state.principals.put(
+        claim.owner, claim.granted_at, claim.principal, keep_after=0.0, capacity=MAX_REMEMBERED_NAMES
+    )
+    state = msgspec.structs.replace(state, principals=principals, checkpoints=state.checkpoints.without(claim.key))
     known = state.claims.get(claim.key)
     if known is not None and _indexed(known) == _indexed(claim):
         return msgspec.structs.replace(
@@ -141,13 +175,34 @@ def _drop(state: State, key: TaskKey) -> State:
     )
 
 
-def _extend(state: State, event: LeaseExtended) -> State:
+def _amend(state: State, event: LeaseExtended | TaskUpdated | CheckpointSaved, **fields: Any) -> State:
     key = (event.namespace, event.task_id)
     claim = state.claims.get(key)
     if claim is None:
         return state
-    longer = msgspec.structs.replace(claim, lease_expires_at=event.lease_expires_at)
-    return msgspec.structs.replace(state, claims=state.claims.set(key, longer))
+    return msgspec.structs.replace(state, claims=state.claims.set(key, msgspec.structs.replace(claim, **fields)))
+
+
+def _release(state: State, event: ClaimReleased) -> State:
+    """A finished task takes its checkpoint along; one that was taken away leaves it to the next. Spec: INV-CR-3."""
+    key = (event.namespace, event.task_id)
+    return _retain(state, key, event.at) if event.forced else _drop(state, key)
+
+
+def _retain(state: State, key: TaskKey, at: float) -> State:
+    """Without the claim, but with its checkpoint for whoever comes next. Spec: INV-LL-2."""
+    claim = state.claims.get(key)
+    state = _drop(state, key)
+    if claim is None or claim.checkpoint is None:
+        return state
+    checkpoints = state.checkpoints.put(
+        key,
+        at,
+        claim.checkpoint,
+        keep_after=at - CHECKPOINT_RETENTION_SECONDS,
+        capacity=MAX_RETAINED_CHECKPOINTS,
+    )
+    return msgspec.structs.replace(state, checkpoints=checkpoints)
 
 
 def _joined(groups: Map[str, Map[TaskKey, None]], name: str, key: TaskKey) -> Map[str, Map[TaskKey, None]]:

@@ -20,6 +20,9 @@ Handler = Callable[[Desk, Request], Awaitable[Response]]
 ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("POST", "/v2/claim", claims.claim),
     ("POST", "/v2/release", claims.release),
+    ("POST", "/v2/task_update", claims.update),
+    ("POST", "/v2/handoff", claims.handoff),
+    ("POST", "/v2/checkpoint", claims.checkpoint),
     ("POST", "/v2/heartbeat", claims.heartbeat),
     ("GET", "/v2/claims", claims.claims),
     ("POST", "/v2/guard", guard.guard),

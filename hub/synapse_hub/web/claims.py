@@ -14,11 +14,32 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from synapse_git import scope
+from synapse_git.constants import MAX_WAIT_SECONDS
 from synapse_git.errors import InvalidScope
-from synapse_git.protocol import ClaimBody, HeartbeatBody, ReleaseBody, WirePath, from_wire
+from synapse_git.protocol import (
+    CheckpointBody,
+    ClaimBody,
+    HandoffBody,
+    HeartbeatBody,
+    ReleaseBody,
+    TaskBody,
+    UpdateBody,
+    WirePath,
+    finite,
+    from_wire,
+)
 from synapse_hub.core import overlap
 from synapse_hub.core.claim import TaskKey
-from synapse_hub.core.commands import Heartbeat, Keyed, ReleaseClaim, TakeClaim
+from synapse_hub.core.commands import (
+    FamilyCommand,
+    HandOff,
+    Heartbeat,
+    Keyed,
+    ReleaseClaim,
+    SaveCheckpoint,
+    TakeClaim,
+    UpdateTask,
+)
 from synapse_hub.core.lease import clamp_ttl
 from synapse_hub.core.outcome import claim_document
 from synapse_hub.core.state import State
@@ -43,7 +64,9 @@ async def claim(desk: Desk, request: Request) -> Response:
         add=body.add,
         note=remark(body.note),
     )
-    answered = await desk.transact(_keyed(request, "claim", raw, command))
+    wait_s = min(max(finite(body.wait_s, 0.0), 0.0), MAX_WAIT_SECONDS)
+    keyed = _keyed(request, "claim", raw, command)
+    answered = await (desk.transact_patiently(keyed, request, wait_s) if wait_s else desk.transact(keyed))
     tree = command.worktree or ""
     unknown = tree.startswith("wt:") and tree not in desk.hub.state.worktrees
     return answer.of(answered, {"Synapse-Worktree": "unknown"} if unknown else None, hub_id=desk.hub.hub_id)
@@ -52,14 +75,49 @@ async def claim(desk: Desk, request: Request) -> Response:
 async def release(desk: Desk, request: Request) -> Response:
     """``POST /v2/release``"""
     raw, body = await read(request, ReleaseBody)
-    command = ReleaseClaim(
-        agent=agent_name(body.agent),
-        namespace=label(body.namespace, "namespace"),
-        task_id=task_name(body.task_id),
-        epoch=body.epoch,
+    reason = remark(body.reason_text, "reason_text") or ""
+    if body.force and not reason.strip():
+        raise Rejected("INVALID_REQUEST", "a forced release needs a reason", "Give reason_text: the holder is told it")
+    command = ReleaseClaim(**_task(body), force=body.force, reason_text=reason)
+    return await _decided(desk, request, "release", raw, command)
+
+
+async def update(desk: Desk, request: Request) -> Response:
+    """``POST /v2/task_update``"""
+    raw, body = await read(request, UpdateBody)
+    command = UpdateTask(
+        **_task(body),
+        expected_version=body.expected_version,
+        status=None if body.status is None else label(body.status, "status"),
+        note=remark(body.note),
     )
-    answered = await desk.transact(_keyed(request, "release", raw, command))
-    return answer.of(answered, hub_id=desk.hub.hub_id)
+    return await _decided(desk, request, "task_update", raw, command)
+
+
+async def handoff(desk: Desk, request: Request) -> Response:
+    """``POST /v2/handoff``"""
+    raw, body = await read(request, HandoffBody)
+    return await _decided(desk, request, "handoff", raw, HandOff(**_task(body), to=agent_name(body.to)))
+
+
+async def checkpoint(desk: Desk, request: Request) -> Response:
+    """``POST /v2/checkpoint``"""
+    raw, body = await read(request, CheckpointBody)
+    return await _decided(desk, request, "checkpoint", raw, SaveCheckpoint(**_task(body), data=body.data))
+
+
+def _task(body: TaskBody) -> dict[str, Any]:
+    """Which claim a request is about and on whose behalf. Raises: Rejected."""
+    return {
+        "agent": agent_name(body.agent),
+        "namespace": label(body.namespace, "namespace"),
+        "task_id": task_name(body.task_id),
+        "epoch": body.epoch,
+    }
+
+
+async def _decided(desk: Desk, request: Request, verb: str, raw: bytes, command: FamilyCommand) -> Response:
+    return answer.of(await desk.transact(_keyed(request, verb, raw, command)), hub_id=desk.hub.hub_id)
 
 
 async def heartbeat(desk: Desk, request: Request) -> Response:
@@ -68,9 +126,7 @@ async def heartbeat(desk: Desk, request: Request) -> Response:
     return answer.of(await desk.transact(Heartbeat(agent=agent_name(body.agent))))
 
 
-def _keyed(
-    request: Request, verb: str, raw: bytes, command: TakeClaim | ReleaseClaim
-) -> Keyed | TakeClaim | ReleaseClaim:
+def _keyed(request: Request, verb: str, raw: bytes, command: FamilyCommand) -> Keyed | FamilyCommand:
     """Spec: INV-CR-1. The key counts within its principal, agent and verb."""
     key = request.headers.get("idempotency-key")
     if key is None:

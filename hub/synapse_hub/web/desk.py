@@ -13,6 +13,7 @@ from synapse_git.protocol import Malformed, T, parse
 from synapse_hub.core.commands import AnyCommand
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.hub import Answered, Hub
+from synapse_hub.waiting import Patience
 
 PEER = "synapse.peer_uid"
 
@@ -38,6 +39,17 @@ class Desk:
 
     async def transact(self, command: AnyCommand) -> Answered:
         """The durable outcome of ``command``. A caller that is cancelled leaves the command to its fate."""
+        return await self._submit(command, None)
+
+    async def transact_patiently(self, command: AnyCommand, request: Request, wait_s: float) -> Answered:
+        """As `transact`, waiting up to ``wait_s`` for others to end, as long as the asker stays connected."""
+        gone = asyncio.ensure_future(_disconnected(request))
+        try:
+            return await self._submit(command, Patience(self.hub.now() + wait_s, lambda: not gone.done()))
+        finally:
+            gone.cancel()
+
+    def _submit(self, command: AnyCommand, patience: Patience | None) -> asyncio.Future[Answered]:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Answered] = loop.create_future()
 
@@ -45,8 +57,8 @@ class Desk:
             with suppress(RuntimeError):  # the loop has ended, and with it everyone who could have heard
                 loop.call_soon_threadsafe(_resolve, future, answered)
 
-        self.hub.submit(command, reply)
-        return await future
+        self.hub.submit(command, reply, patience)
+        return future
 
     def leave(self, command: AnyCommand) -> None:
         """Have ``command`` done without waiting for it."""
@@ -73,6 +85,11 @@ class Desk:
                     yield True
         finally:
             self._followers.discard(event)
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def _nobody() -> None:
