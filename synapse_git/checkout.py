@@ -40,7 +40,7 @@ class Checkout:
     def inside(self, superproject: Checkout) -> Checkout:
         """This checkout as the submodule it is of ``superproject``."""
         inner = os.path.relpath(os.path.realpath(self.root), os.path.realpath(superproject.root))
-        self.prefix = _join(superproject.prefix, inner)
+        self.prefix = _join(superproject.prefix, _as_git(inner))
         self.outer = superproject.outer
         self.settings = superproject.settings
         return self
@@ -88,7 +88,7 @@ class Checkout:
         inner = self._below_root(os.path.realpath(parent), last)
         if inner is None:
             raise CheckoutError(f"{given} is outside the worktree {self.root}")
-        return self.fold(scope.normalise(_join(self.prefix, inner)))
+        return self.fold(scope.normalise(_join(self.prefix, _as_git(inner))))
 
     def _below_root(self, directory: str, last: str) -> str | None:
         """``directory/last`` relative to the root; the root is known by its inode, whatever it is called."""
@@ -107,6 +107,11 @@ class Checkout:
                 # The root itself may be named: its parent was walked past, its own name is left in `parts`.
                 return scope.ROOT if _same(directory, parts, root) else None
             parts.append(name)
+
+
+def _as_git(path: str) -> str:
+    """A path of the operating system as `scope` has Git's: the same bytes, whatever the locale's encoding is."""
+    return scope.from_bytes(os.fsencode(path))
 
 
 def _same(directory: str, parts: list[str], root: os.stat_result) -> bool:

@@ -132,25 +132,22 @@ def _connect(env: Mapping[str, str], deadline: float) -> Line:
     return starter.connect(env, deadline=deadline, start_deadline=deadline)
 
 
-def _ask(
-    env: Mapping[str, str], method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes
-) -> Answer:
+def _ask(env: Mapping[str, str], method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes) -> Answer:
     """Ask, and once more if the connection broke: a hub that was killed is started again, and knows the key."""
     deadline = time.monotonic() + CLIENT_DEADLINE_SECONDS
-    broken: HubUnreachable | None = None
-    while True:
+    with _connect(env, deadline) as line:
+        try:
+            return line.ask(method, target, headers, body)
+        except HubUnreachable as error:
+            broken = error
+    try:
+        if time.monotonic() >= deadline:
+            raise broken
         with _connect(env, deadline) as line:
-            try:
-                return line.ask(method, target, headers, body)
-            except HubUnreachable as error:
-                if broken or time.monotonic() >= deadline:
-                    raise HubUnreachable(_unknown(error, method)) from error
-                broken = error
-
-
-def _unknown(error: HubUnreachable, method: str) -> str:
-    after = " It may have been done all the same: synapse-git status tells." if method == "POST" else ""
-    return f"{error}.{after} If the hub hangs: synapse-git hub stop"
+            return line.ask(method, target, headers, body)
+    except HubUnreachable as error:
+        after = " It may have been done all the same: synapse-git status tells." if method == "POST" else ""
+        raise HubUnreachable(f"{error}.{after} If the hub hangs: synapse-git hub stop") from error
 
 
 def settle(answer: Answer, env: Mapping[str, str]) -> Reply:

@@ -23,7 +23,9 @@ class _Settings:
     parse_float = float
     parse_int = int
     parse_constant = float
-    memo: dict[str, str] = {}  # noqa: RUF012 - the scanner's own
+
+
+_SETTINGS: Any = _Settings
 
 
 def read(raw: bytes) -> Any:
@@ -36,7 +38,7 @@ def read(raw: bytes) -> Any:
     try:
         from _json import make_scanner
 
-        value, end = make_scanner(_Settings)(text, 0)
+        value, end = make_scanner(_SETTINGS)(text, 0)
     except (ImportError, StopIteration, SystemError):
         # Not CPython, or not JSON: the scanner cannot raise the error of a module that was not imported.
         import json

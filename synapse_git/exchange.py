@@ -6,12 +6,11 @@ Both ends are ours, so this reads what the hub writes and no more. Stdlib only, 
 
 from __future__ import annotations
 
+import _socket
 import os
 import stat
 import sys
 import time
-
-import _socket
 
 from synapse_git.errors import HubUnreachable
 

@@ -3,7 +3,7 @@
 A path travels as text, or as ``{"b64": …}`` where its bytes are not UTF-8. Times are Unix seconds of the hub.
 Headers: ``Synapse-Protocol`` (version), ``Idempotency-Key``, ``Synapse-Session``; for streamed paths also
 ``Synapse-Agent``, ``Synapse-Namespace``, ``Synapse-Worktree`` (percent-encoded), ``Synapse-Action``,
-``Synapse-Unclaimed``.
+``Synapse-Unclaimed``. ``Synapse-Query`` on the guard asks without extending or recording anything.
 """
 
 from __future__ import annotations
@@ -41,14 +41,18 @@ class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 
 class ClaimBody(Body, frozen=True):
-    """``paths`` absent keeps a held task's scope, ``[]`` is the whole tree; ``add`` unites instead of replacing."""
+    """``paths`` absent keeps a held task's scope, ``[]`` is the whole tree; ``add`` unites instead of replacing.
+
+    ``ttl_s`` absent keeps a held task's length. ``epoch`` makes it a renewal of that very lease and nothing else.
+    """
 
     task_id: str
     agent: str
     namespace: str = ""
     worktree: str | None = None
     paths: list[WirePath] | None = None
-    ttl_s: UncheckedNumber = None
+    ttl_s: UncheckedNumber = msgspec.UNSET
+    epoch: int | None = None
     add: bool = False
     wait_s: UncheckedNumber = None
     note: str | None = None

@@ -167,6 +167,13 @@ def test_a_query_extends_nothing_and_an_allowed_change_extends(wire: Wire) -> No
     assert wire.post("heartbeat", {"agent": "ana"})["claims"][0]["lease_expires_at"] == first["lease_expires_at"]
 
 
+def test_a_query_to_the_guard_leaves_no_trace(wire: Wire) -> None:
+    """The same verdict, no evidence, no extension."""
+    seq = wire.claim("t1", "ana", ["src"])["seq"]
+    asked = guard(wire, b"src/1\0", "ben", "wt:x", ("Synapse-Query", "1"))
+    assert asked["verdict"] == "refuse" and wire.post("heartbeat", {"agent": "nobody"})["seq"] == seq
+
+
 def test_policy_unclaimed_warns_or_refuses(wire: Wire) -> None:
     """Paths that no claim of the agent covers, where the policy cares."""
     assert guard(wire, b"free\0", "ana", "wt:x", ("Synapse-Unclaimed", "refuse"))["reason"] == "UNCLAIMED"
@@ -205,7 +212,7 @@ def test_listings_page_and_filter(wire: Wire) -> None:
     for number in range(7):
         wire.claim(f"t{number}", f"agent{number % 2}", [f"d{number}"], worktree=f"wt:{number % 3}")
     seen: list[str] = []
-    after = ""
+    after: str | None = ""
     while after is not None:
         page = json.loads(wire.ask("GET", f"/v2/claims?limit=2&after={after}").body)
         seen += [claim["task_id"] for claim in page["claims"]]

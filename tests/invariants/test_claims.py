@@ -217,3 +217,22 @@ def test_expiry_is_a_fact_that_only_a_due_lease_becomes(tmp_path: Path) -> None:
         rig.answer(take("t1", "ana", ttl_s=3600.0))
         rig.answer(ExpireDue(tasks=(("", "t1"), ("", "no such"))))
         assert rig.hub.state.live(("", "t1"), clock.at)
+
+
+def test_inv_ll_4_a_renewal_keeps_the_length_of_its_lease(tmp_path: Path) -> None:
+    """Without a length of its own it never shortens one."""
+    clock = FakeClock()
+    with running(tmp_path, clock) as rig:
+        long = rig.answer(take("t1", ttl_s=90_000.0))
+        clock.at += 5
+        again = rig.answer(take("t1", paths=("more",), add=True, ttl_s=None))
+        assert again["lease_expires_at"] == long["lease_expires_at"] + 5
+
+
+def test_inv_ef_2_a_renewal_can_be_fenced(tmp_path: Path) -> None:
+    """With an epoch it renews that very lease or nothing."""
+    with running(tmp_path) as rig:
+        assert rig.reason(take("t1", epoch=3)) == "NOT_HELD"
+        epoch = rig.answer(take("t1"))["epoch"]
+        assert rig.reason(take("t1", epoch=epoch + 1)) == "STALE_EPOCH"
+        rig.answer(take("t1", paths=None, epoch=epoch))

@@ -43,7 +43,7 @@ def test_inv_ef_3_an_update_counts_and_compares_versions(tmp_path: Path) -> None
 @pytest.mark.parametrize("verb", [UpdateTask, HandOff, SaveCheckpoint, ReleaseClaim])
 def test_inv_ef_2_every_verb_is_fenced(tmp_path: Path, verb: Callable[..., Any]) -> None:
     """A superseded epoch does nothing; another agent does nothing; an ended task does nothing."""
-    extra = {HandOff: {"to": "ben"}, SaveCheckpoint: {"data": 1}}.get(verb, {})  # type: ignore[call-overload]
+    extra: Fields = {"to": "ben"} if verb is HandOff else {"data": 1} if verb is SaveCheckpoint else {}
     with running(tmp_path) as rig:
         assert rig.reason(verb(**TASK, **extra)) == "NOT_HELD"
         old = rig.answer(take("t1"))["epoch"]

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,6 +45,12 @@ class SlowStore(SqliteStore):
     go_on = threading.Event()
     slow = False
 
+    @classmethod
+    def hold(cls) -> None:
+        cls.slow = True
+        cls.entered.clear()
+        cls.go_on.clear()
+
     def append(self, records: Sequence[Record], *, durable: bool) -> None:
         if SlowStore.slow:
             self.entered.set()
@@ -53,8 +60,7 @@ class SlowStore(SqliteStore):
 
 def test_inv_ja_1_nothing_is_visible_before_its_event_is_committed(tmp_path: Path) -> None:
     """While an append is in flight, readers see the state before it."""
-    SlowStore.slow = True
-    SlowStore.entered.clear(), SlowStore.go_on.clear()
+    SlowStore.hold()
     with running(tmp_path, open_store=SlowStore) as rig:
         got: list[Answered] = []
         rig.hub.submit(take("t1"), got.append)
@@ -149,7 +155,13 @@ def test_inv_rr_3_evidence_touches_no_lease(tmp_path: Path) -> None:
     with running(tmp_path) as rig:
         rig.answer(take("t1"))
         claims = rig.hub.state.claims
-        seen = {"agent": "ben", "namespace": "", "worktree": "wt:1", "action": "commit", "paths": ("src/a",)}
+        seen: dict[str, Any] = {
+            "agent": "ben",
+            "namespace": "",
+            "worktree": "wt:1",
+            "action": "commit",
+            "paths": ("src/a",),
+        }
         rig.answer(RecordDenial(**seen, paths_total=1, tasks=(("", "t1"),)))
         rig.answer(RecordOverride(**seen, reason_text="urgent"))
         rig.reason(take("t2", "ben"))
@@ -216,8 +228,7 @@ def test_keys_are_kept_a_day_and_not_for_ever(tmp_path: Path) -> None:
 
 def test_a_group_is_committed_together_and_a_refusal_takes_nobody_down(tmp_path: Path) -> None:
     """Commands that wait are decided one after another, each on the outcome of the last."""
-    SlowStore.slow = True
-    SlowStore.entered.clear(), SlowStore.go_on.clear()
+    SlowStore.hold()
     with running(tmp_path, open_store=SlowStore) as rig:
         got: list[Answered] = []
         rig.hub.submit(take("t0", paths=("z",)), got.append)

@@ -69,13 +69,16 @@ class Shadow:
         key: tuple[str, str],
         tree: str | None,
         paths: list[str] | None,
-        ttl: float,
+        ttl: float | None,
         add: bool,
+        epoch: int | None = None,
     ) -> str:
         """'' if it must be granted (and is, here), else the reason it must be refused for."""
         held = self.live(now).get(key)
         if held and held.owner != agent:
             return "LEASE_LIVE"
+        if epoch is not None and (held is None or held.epoch != epoch):
+            return "STALE_EPOCH" if held else "NOT_HELD"
         if held is None and paths is None:
             return "INVALID_SCOPE"
         if held and tree is not None and tree != held.tree:
@@ -101,6 +104,7 @@ class Shadow:
         before = self.leases.get(key)
         resumed = before.checkpoint if before else self.kept.get(key)
         status = held.status if held else "claimed"
+        ttl = ttl or (held.ttl if held else 3600.0)
         self.leases[key] = Lease(
             agent, principal, there, wanted, ttl, now + ttl, self.epoch, status=status, checkpoint=resumed
         )

@@ -37,7 +37,7 @@ PATHS = st.sampled_from(["", "a", "a/b", "a/b/c", "ab", "a-b", "ab/c", "b", "b/a
 SCOPES = st.none() | st.lists(PATHS, max_size=3, unique=True)
 VERSIONS = st.none() | st.integers(0, 2)
 EPOCHS = st.sampled_from(["none", "none", "current", "stale"])
-TTLS = st.sampled_from([30.0, 60.0, 600.0])
+TTLS = st.sampled_from([30.0, 60.0, 600.0, None])
 
 
 class CoreMachine(RuleBasedStateMachine):
@@ -71,12 +71,16 @@ class CoreMachine(RuleBasedStateMachine):
         assert (outcome.reason if isinstance(outcome, Refusal) else "") == expected
 
     @rule(
-        agent=AGENTS, principal=PRINCIPALS, key=KEYS, tree=st.none() | TREES, paths=SCOPES, ttl=TTLS, add=st.booleans()
-    )
-    def claim(self, agent: str, principal: str, key: Any, tree: Any, paths: Any, ttl: float, add: bool) -> None:
+        agent=AGENTS, principal=PRINCIPALS, key=KEYS, tree=st.none() | TREES, paths=SCOPES, ttl=TTLS,
+        add=st.booleans(), given=EPOCHS,
+    )  # fmt: skip
+    def claim(
+        self, agent: str, principal: str, key: Any, tree: Any, paths: Any, ttl: float | None, add: bool, given: str
+    ) -> None:
         """INV-ME-1…5, INV-EF-1, INV-LL-4: granted if and only if the model grants."""
-        expected = self.shadow.claim(self.now, agent, principal, key, tree, paths, ttl, add)
-        self.check(self.do(take(agent, principal, key, tree, paths, ttl, add)), expected)
+        epoch = self.epoch_for(key, given)
+        expected = self.shadow.claim(self.now, agent, principal, key, tree, paths, ttl, add, epoch)
+        self.check(self.do(take(agent, principal, key, tree, paths, ttl, add, epoch)), expected)
 
     def epoch_for(self, key: Any, given: str) -> int | None:
         """The current epoch of a task, an older one, or none."""
@@ -235,12 +239,14 @@ def seen(claim: Claim) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def take(agent: str, principal: str, key: Any, tree: Any, paths: Any, ttl: float, add: bool) -> TakeClaim:
+def take(
+    agent: str, principal: str, key: Any, tree: Any, paths: Any, ttl: float | None, add: bool, epoch: int | None = None
+) -> TakeClaim:
     """The command, its paths declared as the wire's side does it: ``()`` where any is the root."""
     declared = None if paths is None else () if "" in paths else tuple(sorted(paths))
     return TakeClaim(
         agent=agent, principal=principal, namespace=key[0], task_id=key[1],
-        worktree=tree, paths=declared, ttl_s=ttl, add=add,
+        worktree=tree, paths=declared, ttl_s=ttl, add=add, epoch=epoch,
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from immutables import Map
 
 from synapse_git.constants import (
+    DEFAULT_TTL_SECONDS,
     MAX_CLAIMS_PER_AGENT,
     MAX_DECLARED_PATHS,
     MAX_NAMED_CONFLICTS,
@@ -25,11 +26,14 @@ from synapse_hub.core.state import State
 def decide_claim(state: State, command: TakeClaim, now: float) -> Outcome:
     """Grant, renew or widen.
 
-    Refuses with LEASE_LIVE (INV-ME-1), SCOPE_CONFLICT (INV-ME-2…4), QUOTA_EXCEEDED (INV-ME-5), INVALID_SCOPE.
+    Refuses with LEASE_LIVE (INV-ME-1), SCOPE_CONFLICT (INV-ME-2…4), QUOTA_EXCEEDED (INV-ME-5), INVALID_SCOPE, and
+    with NOT_HELD or STALE_EPOCH where an epoch was given (INV-EF-2).
     """
     held = state.live((command.namespace, command.task_id), now)
     if held and held.owner != command.agent:
         return _denied(state, command, now, _lease_live(command, held))
+    if command.epoch is not None and (held is None or held.epoch != command.epoch):
+        return not_held(command.task_id) if held is None else stale(command.task_id, command.epoch, held.epoch)
     scope = _scope(command, held)
     if isinstance(scope, Refusal):
         return scope
@@ -142,6 +146,7 @@ def _granted(
     if held is None and lapsed is not None:
         before.setdefault(lapsed.key, expired(lapsed, now))
     previous = held or lapsed
+    ttl_s = command.ttl_s or (held.ttl_s if held else DEFAULT_TTL_SECONDS)
     claim = Claim(
         task_id=command.task_id,
         namespace=command.namespace,
@@ -149,16 +154,31 @@ def _granted(
         principal=command.principal,
         worktree=worktree,
         paths=tuple(paths_to_wire(paths)),
-        ttl_s=command.ttl_s,
+        ttl_s=ttl_s,
         epoch=state.epoch + 1,
         status=held.status if held else "claimed",
         note=command.note if command.note is not None else held.note if held else "",
         granted_at=now,
-        lease_expires_at=now + command.ttl_s,
+        lease_expires_at=now + ttl_s,
         checkpoint=previous.checkpoint if previous else state.retained((command.namespace, command.task_id)),
     )
     cause = "renewed" if held else "taken_over" if lapsed else "new"
     return Decided([*before.values(), ClaimGranted(at=now, claim=claim, cause=cause)], claim_document(claim))
+
+
+def not_held(task_id: str) -> Refusal:
+    return Refusal(
+        "NOT_HELD", f"nobody holds task {task_id}", "It was released or its lease ran out. See: synapse-git status"
+    )
+
+
+def stale(task_id: str, given: int, current: int) -> Refusal:
+    """Spec: INV-EF-2."""
+    return Refusal(
+        "STALE_EPOCH",
+        f"task {task_id} has moved on: epoch {given} was given, {current} is current",
+        f"Look at it again: synapse-git show {task_id}",
+    )
 
 
 def _lease_live(command: TakeClaim, held: Claim) -> Refusal:

@@ -12,7 +12,10 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TakeClaim(Command, frozen=True):
-    """Claim, renew or widen. ``paths``: normalised, ``()`` the whole tree, None keeps; ``worktree`` None keeps."""
+    """Claim, renew or widen. ``paths``: normalised, ``()`` the whole tree.
+
+    None keeps what a held task has, of ``paths``, ``worktree``, ``ttl_s`` and ``note``.
+    """
 
     agent: str
     principal: str
@@ -20,7 +23,8 @@ class TakeClaim(Command, frozen=True):
     task_id: str
     worktree: str | None
     paths: tuple[str, ...] | None
-    ttl_s: float
+    ttl_s: float | None = None
+    epoch: int | None = None
     add: bool = False
     note: str | None = None
 

@@ -10,7 +10,7 @@ import msgspec
 from synapse_git.constants import MAX_CHECKPOINT_BYTES
 from synapse_git.protocol import from_wire
 from synapse_hub.core.claim import Claim
-from synapse_hub.core.claims import in_the_way, room
+from synapse_hub.core.claims import in_the_way, not_held, room, stale
 from synapse_hub.core.commands import (
     ExpireDue,
     ExtendLeases,
@@ -39,11 +39,7 @@ def _own(state: State, command: ReleaseClaim | UpdateTask | HandOff | SaveCheckp
     held = state.live((command.namespace, command.task_id), now)
     forced = isinstance(command, ReleaseClaim) and command.force
     if held is None:
-        return Refusal(
-            "NOT_HELD",
-            f"nobody holds task {command.task_id}",
-            "It was released or its lease ran out. See: synapse-git status",
-        )
+        return not_held(command.task_id)
     if held.owner != command.agent and not forced:
         return Refusal(
             "NOT_OWNER",
@@ -52,11 +48,7 @@ def _own(state: State, command: ReleaseClaim | UpdateTask | HandOff | SaveCheckp
             [Conflict(held)],
         )
     if command.epoch is not None and command.epoch != held.epoch:
-        return Refusal(
-            "STALE_EPOCH",
-            f"task {command.task_id} has moved on: epoch {command.epoch} was given, {held.epoch} is current",
-            f"Look at it again: synapse-git show {command.task_id}",
-        )
+        return stale(command.task_id, command.epoch, held.epoch)
     return held
 
 

@@ -60,7 +60,8 @@ async def claim(desk: Desk, request: Request) -> Response:
         task_id=task_name(body.task_id),
         worktree=None if body.worktree is None else label(body.worktree, "worktree"),
         paths=None if body.paths is None else declared(body.paths),
-        ttl_s=clamp_ttl(body.ttl_s),
+        ttl_s=None if body.ttl_s is msgspec.UNSET else clamp_ttl(body.ttl_s),
+        epoch=body.epoch,
         add=body.add,
         note=remark(body.note),
     )

@@ -1,0 +1,46 @@
+"""Which verbs there are, and in which module each is declared. Loads a module only when its verb is asked for."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from synapse_git.cli.verb import Verb
+
+# Heading in the help: {verb: module of this package}.
+GROUPS = {
+    "Work": {
+        "claim": "claim",
+        "check": "check",
+        "renew": "renew",
+        "release": "release",
+        "heartbeat": "heartbeat",
+    },
+    "Look": {"status": "status", "show": "show", "log": "log"},
+    "Set up": {"install": "install", "uninstall": "install", "doctor": "doctor", "demo": "demo"},
+    "Hub": {"hub start": "hub", "hub stop": "hub", "hub status": "hub", "hub run": "hub"},
+}
+# First words of two-word verbs, and what they are about.
+FAMILIES = {"hub": "Start, stop and inspect the one process on this machine that grants claims."}
+
+
+def names() -> list[str]:
+    """Every verb, in the order of the help."""
+    return [name for group in GROUPS.values() for name in group]
+
+
+def load(name: str) -> Verb | None:
+    """The declaration of ``name``, or None if there is no such verb."""
+    for group in GROUPS.values():
+        if module := group.get(name):
+            return _declared(module)[name]
+    return None
+
+
+def verbs() -> list[Verb]:
+    """Every declaration, in the order of the help."""
+    return [_declared(module)[name] for group in GROUPS.values() for name, module in group.items()]
+
+
+def _declared(module: str) -> dict[str, Verb]:
+    loaded = __import__(f"synapse_git.cli.{module}", fromlist=["VERBS"])
+    return {verb.name: verb for verb in loaded.VERBS}

@@ -1,0 +1,65 @@
+"""``check``: would an edit of these paths be refused? Changes nothing, makes no ids."""
+
+from __future__ import annotations
+
+from synapse_git import client, document, explain
+from synapse_git.cli import output, phrase
+from synapse_git.cli.verb import Argument, Verb, raw
+from synapse_git.errors import EXIT_REFUSED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from synapse_git.cli.call import Call
+
+
+def run(call: Call) -> int:
+    """Exit 0: free. Exit 1 with the conflicts (SCOPE_CONFLICT) if others hold any of it."""
+    here = call.checkout()
+    directory = call.directory()
+    paths = [here.locate(path, directory) for path in call.texts("paths")]
+    agent = call.agent()
+    namespace, tree = here.namespace(), here.tree()
+    if not namespace and not tree:
+        # Nobody ever claimed here: no hub knows this place.
+        return _free(call, paths, None)
+    reply = client.judge(call.env, agent, namespace, tree, paths, "edit")
+    verdict = reply.document
+    if verdict["verdict"] != "refuse":
+        return _free(call, paths, reply.raw)
+    if call.json:
+        output.raw(reply.raw)
+    else:
+        first = verdict["conflicts"][0]
+        verdict.setdefault("fix", f"Ask {first['owner']} to release it; what it is for: {_show(first)}")
+        output.result(explain.problem(verdict))
+    return EXIT_REFUSED
+
+
+def _show(claim: Mapping[str, Any]) -> str:
+    return f"synapse-git show {phrase.shell(claim['task_id'])}"
+
+
+def _free(call: Call, paths: list[str], answer: bytes | None) -> int:
+    if not call.json:
+        output.result(f"free: {phrase.listed(paths)}")
+    elif answer is not None:
+        output.raw(answer)
+    else:
+        output.structure({"verdict": "allow", "conflicts": [], "unclaimed": [document.path(path) for path in paths]})
+    return 0
+
+
+VERBS = (
+    Verb(
+        "check",
+        run,
+        summary="Would an edit be refused?",
+        help="Ask whether an edit of these paths would run into somebody else's claim. Exit status 1 and the conflicts "
+        "if so. Nothing changes by asking.",
+        examples=(("check src/api/app.py", "one file"), ("check src docs && make format", "go on only if all is free")),
+        argument=Argument("paths", "PATH", many=True, convert=raw, completes="file"),
+    ),
+)

@@ -1,0 +1,125 @@
+"""``claim``: take a lease on paths before editing them."""
+
+from __future__ import annotations
+
+import os
+
+from synapse_git import client, document, scope
+from synapse_git.cli import output, phrase, span, whereabouts
+from synapse_git.cli.verb import TASK, Argument, Option, Verb, raw
+from synapse_git.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from synapse_git.checkout import Checkout
+    from synapse_git.cli.call import Call
+    from synapse_git.client import Reply
+
+
+def run(call: Call) -> int:
+    """Exit 0: granted. Refusals: SCOPE_CONFLICT, LEASE_LIVE, QUOTA_EXCEEDED, INVALID_SCOPE, INVALID_TASK."""
+    paths = _declared(call)
+    here = call.checkout()
+    agent = call.agent()
+    tree = "" if call.flag("shared") else here.tree(create=True)
+    body: dict[str, object] = {
+        "task_id": _task(call, agent),
+        "agent": agent,
+        "namespace": here.namespace(create=True),
+        "worktree": tree,
+        "paths": [document.path(path) for path in paths],
+        "add": call.flag("add"),
+    }
+    if ttl := call.number("ttl"):
+        body["ttl_s"] = ttl
+    if note := call.text("note"):
+        body["note"] = note
+    reply = client.command(call.env, "/v2/claim", body)
+    _say(call, reply, here, paths)
+    if tree and (reply.headers.get("synapse-worktree") == "unknown" or not whereabouts.unchanged(here)):
+        from synapse_git.cli import register
+
+        register.announce(call, here, agent)
+    return 0
+
+
+def _declared(call: Call) -> tuple[str, ...]:
+    """The paths of the claim as its tree calls them; none: the whole tree."""
+    given = call.texts("paths")
+    if given and call.flag("whole"):
+        raise UsageError("either paths or --whole-worktree, not both: the whole worktree holds the paths already")
+    if not given and not call.flag("whole"):
+        raise UsageError("name the paths to claim, or claim all there is: synapse-git claim --whole-worktree")
+    here = call.checkout()
+    directory = call.directory()
+    return scope.declare(here.locate(path, directory) for path in given)
+
+
+def _task(call: Call, agent: str) -> str:
+    """The task asked for; to widen without naming one, the only one there is; else a new one."""
+    if task := call.text("task"):
+        return task
+    if call.flag("add"):
+        from synapse_git.cli import target
+
+        found: str = target.only(call, agent)["task_id"]
+        return found
+    from synapse_git.cli import coinage
+
+    return coinage.task()
+
+
+def _say(call: Call, reply: Reply, here: Checkout, paths: tuple[str, ...]) -> None:
+    if call.json:
+        output.raw(reply.raw)
+        return
+    claim = reply.document
+    task = claim["task_id"]
+    until = phrase.until(claim, claim["now"])
+    output.result(
+        f"claimed {phrase.paths(claim)} for task {task} as {claim['owner']} until {until}\n"
+        f"when done: {phrase.typed(call, 'release', task)}"
+    )
+    # A slip of the pen would protect nothing; a file to be made is welcome.
+    missing = [path for path in paths if not os.path.lexists(f"{here.outer.root}/{path}")]
+    if missing and not here.folds():
+        output.message(f"note: not there yet: {phrase.listed(missing)}")
+
+
+VERBS = (
+    Verb(
+        "claim",
+        run,
+        summary="Take a lease on paths before you edit them.",
+        help="Take a lease on files or directories, so that nobody else's commit can touch them until you release them "
+        "or the lease runs out. Several paths are granted together or not at all. Claiming a task you hold already "
+        "renews it with the paths given.",
+        examples=(
+            ("claim src/api", "a directory, under a task id that is made up"),
+            ("claim -t login --ttl 2h src/api docs/login.md", "several paths, for two hours"),
+            ("claim -t login --add src/db", "widen a task you hold"),
+            ("claim --whole-worktree --note 'big rename'", "everything, and say why"),
+        ),
+        options=(
+            Option(
+                "task",
+                *TASK.names,
+                metavar="TASK",
+                help="The task's id; without it one is made up and printed.",
+                completes="task",
+            ),
+            Option(
+                "ttl",
+                "--ttl",
+                metavar="TIME",
+                convert=span.seconds,
+                help="How long the lease lasts: seconds, or 90m, 2h, 1d. An hour if not given.",
+            ),
+            Option("add", "--add", help="Add the paths to a task you hold instead of replacing its paths."),
+            Option("shared", "--shared", help="Claim in the tree that all worktrees of the project share."),
+            Option("whole", "--whole-worktree", help="Claim all there is; needs no PATH."),
+            Option("note", "--note", metavar="TEXT", help="What it is for; others see it when they are refused."),
+        ),
+        argument=Argument("paths", "PATH", many=True, required=False, convert=raw, completes="file"),
+    ),
+)

@@ -1,0 +1,177 @@
+"""``doctor``: proves by exercising them that interpreter, Git, hub, socket, journal and guard work."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+import time
+
+from synapse_git import address, client, exchange, explain, git, starter
+from synapse_git.cli import guard, output, phrase, register, worktrees
+from synapse_git.cli.finding import Finding
+from synapse_git.cli.verb import Verb
+from synapse_git.constants import CLIENT_DEADLINE_SECONDS
+from synapse_git.errors import EXIT_REFUSED, CheckoutError, SynapseError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from synapse_git.checkout import Checkout
+    from synapse_git.cli.call import Call
+
+_PYTHON = (3, 11)
+_GIT = (2, 34)
+
+
+def run(call: Call) -> int:
+    """Exit 0: nothing is wrong; 1 with what is, and what to type. ``--json``: ``{healthy, findings}``."""
+    found = []
+    for finding in examine(call):
+        found.append(finding)
+        if not call.json:
+            output.result(finding.lines())
+            output.settle()
+    wrong = sum(finding.ok is False for finding in found)
+    if call.json:
+        output.structure({"healthy": not wrong, "findings": [finding.document() for finding in found]})
+    else:
+        output.result(f"\n{wrong} to mend" if wrong else "\nall is well")
+    return EXIT_REFUSED if wrong else 0
+
+
+def examine(call: Call) -> Iterator[Finding]:
+    """Every finding, in the order of what depends on what."""
+    yield from _versions(call.env)
+    hub = _hub(call.env)
+    yield hub
+    if not hub.ok:
+        return
+    yield from _modes(call.env)
+    here = call.checkout_if_any()
+    standings: dict[str, guard.Standing] = {}
+    if here is None:
+        yield _nowhere(call)
+    else:
+        standings = guard.survey([here.root, *worktrees.roots(here.root, call.env)], call.env)
+        yield from _worktrees(standings)
+    # A worktree can only be added where there is a commit.
+    fit = here and standings[here.root].cover and worktrees.born(here.root, call.env)
+    yield _proof(call, here if fit else None)
+    yield from _elsewhere(call, standings)
+
+
+def _versions(env: Mapping[str, str]) -> Iterator[Finding]:
+    python = ".".join(map(str, sys.version_info[:3]))
+    yield Finding(sys.version_info >= _PYTHON, f"Python {python} at {sys.executable}")
+    try:
+        said = git.ask(["version"], git.scrubbed(env))[1].decode().strip()
+    except SynapseError as error:
+        yield Finding(False, str(error))
+        return
+    numbers = [int(part) for part in said.removeprefix("git version ").split(".")[:2] if part.isdigit()]
+    fits = tuple(numbers) >= _GIT
+    yield Finding(fits, said, "" if fits else "install Git 2.34 or newer")
+    if shutil.which("synapse-git", path=env.get("PATH")) is None:
+        where = os.path.dirname(sys.executable)
+        yield Finding(None, "synapse-git is not on PATH", f"put its directory there, for example {where}")
+
+
+def _hub(env: Mapping[str, str]) -> Finding:
+    """Asked through the write path, so that "yes" means that it grants."""
+    deadline = time.monotonic() + CLIENT_DEADLINE_SECONDS
+    try:
+        with starter.connect(env, deadline=deadline, start_deadline=deadline) as line:
+            health: dict[str, Any] = client.settle(client.health(line), env).document
+    except SynapseError as error:
+        log = starter.log_file(address.state_dir(env))
+        return Finding(False, f"no hub that grants: {error}", f"read {log}; then: synapse-git hub start")
+    return Finding(True, f"the hub grants (pid {health['pid']}, version {health['version']}, {health['journal']})")
+
+
+def _modes(env: Mapping[str, str]) -> Iterator[Finding]:
+    """Nobody else may read the journal or use the socket."""
+    state = address.state_dir(env)
+    if address.configured(env):
+        yield Finding(None, f"SYNAPSE_HUB={address.configured(env)} is used; the usual hub is not looked at")
+        return
+    private = address.owned_private(state)
+    yield Finding(private, f"{state} is {'yours alone' if private else 'open to others'}", _chmod(private, 700, state))
+    socket = address.recorded(state)
+    try:
+        exchange.check_socket(socket)
+        yield Finding(True, f"{socket} is yours alone")
+    except (OSError, SynapseError) as error:
+        yield Finding(False, f"the socket {socket} cannot be used: {error}", "synapse-git hub stop")
+    for name in sorted(os.listdir(state)):
+        found = os.lstat(f"{state}/{name}")
+        if stat.S_ISREG(found.st_mode) and found.st_mode & 0o077:
+            yield Finding(False, f"{state}/{name} is open to others", _chmod(False, 600, f"{state}/{name}"))
+
+
+def _chmod(private: bool, mode: int, path: str) -> str:
+    return "" if private else f"chmod {mode} {path}"
+
+
+def _nowhere(call: Call) -> Finding:
+    try:
+        call.checkout()
+    except CheckoutError as error:
+        return Finding(None, f"no checkout to look at: {error}")
+    return Finding(True, "a checkout")
+
+
+def _worktrees(standings: Mapping[str, guard.Standing]) -> Iterator[Finding]:
+    """Each worktree of this repository that has the guard, and each that was left without although others have it."""
+    guarded = any(standing.cover for standing in standings.values())
+    for root, standing in standings.items():
+        install = f"synapse-git -C {phrase.shell(root)} install"
+        if not standing.cover:
+            yield Finding(False if guarded else None, f"no guard in {root}: {standing.mend}", install)
+        elif standing.mend:
+            yield Finding(None, f"the guard in {root} wants to be renewed: {standing.mend}", install)
+        else:
+            yield Finding(True, f"the guard is in {root}")
+
+
+def _proof(call: Call, here: Checkout | None) -> Finding:
+    from synapse_git.cli import probe
+
+    where = f"a scratch worktree of {here.root}" if here else "a scratch repository"
+    if wrong := probe.attempt(call, here):
+        return Finding(False, f"{wrong} (tried in {where})", "synapse-git install" if here else "")
+    return Finding(True, f"a commit of what another agent holds was refused (tried in {where})")
+
+
+def _elsewhere(call: Call, seen: Mapping[str, guard.Standing]) -> Iterator[Finding]:
+    """Worktrees of other repositories: where the guard was put in and is gone, and where it never was."""
+    known = client.query(call.env, "/v2/worktrees").document["worktrees"]
+    layers = {explain.wire_path(item["root"]): item["layers"] for item in known}
+    others = [root for root in layers if root not in seen and os.path.isdir(root)]
+    for root, standing in guard.survey(others, call.env).items():
+        if standing.cover:
+            continue
+        install = f"synapse-git -C {phrase.shell(root)} install"
+        if register.GUARD in layers[root]:
+            yield Finding(False, f"the guard of {root} is gone: {standing.mend}", install)
+        else:
+            yield Finding(None, f"no guard in {root}, where claims are made", install)
+
+
+VERBS = (
+    Verb(
+        "doctor",
+        run,
+        summary="Prove that hooks, hub, socket and journal work.",
+        help="Exercise everything a refusal depends on, up to a real commit that must be refused, in a scratch "
+        "worktree of this repository that is removed again (outside of a repository with the guard: in a scratch "
+        "repository). Says what is wrong and what to type.",
+        examples=(
+            ("doctor", "after installing, and when in doubt"),
+            ("doctor --json", "healthy or not, and every finding"),
+        ),
+    ),
+)

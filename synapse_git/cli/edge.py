@@ -1,0 +1,87 @@
+"""The edge of the command-line process: what a command raises becomes a message and an exit status here.
+
+Exit statuses: 0 done, 1 refused, 2 usage, 3 no hub, 4 no usable checkout, 70 a bug (whose log is named).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from synapse_git.cli import express, output
+from synapse_git.cli.call import Call
+from synapse_git.errors import EXIT_BUG, SynapseError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_INTERRUPTED = 130
+
+
+def run(argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """Carry out a command line, program name first. Never raises."""
+    json = "--json" in argv
+    try:
+        try:
+            status = _dispatch(argv, env)
+        except SynapseError as error:
+            output.failure(error, json=json)
+            status = error.exit_status
+        output.settle()
+    except KeyboardInterrupt:
+        status = _INTERRUPTED
+    except BrokenPipeError:
+        output.abandon(sys.stdout)
+        status = 0
+    except Exception as bug:  # noqa: BLE001 - the process ends here
+        status = _bug(bug, env)
+    return status
+
+
+def _dispatch(argv: Sequence[str], env: Mapping[str, str]) -> int:
+    found = None if _completing(env) else express.parse(argv[1:])
+    if found is None:
+        from synapse_git.cli import menu
+
+        answered = menu.parse(argv, env)
+        if isinstance(answered, int):
+            return answered
+        found = answered
+    verb, values = found
+    return verb.run(Call(values, env))
+
+
+def _completing(env: Mapping[str, str]) -> bool:
+    """Is this a shell that asks what could be typed next?"""
+    return "_SYNAPSE_GIT_COMPLETE" in env or "_GIT_SYNAPSE_COMPLETE" in env
+
+
+def _bug(bug: Exception, env: Mapping[str, str]) -> int:
+    """One line for the person, everything else into a log."""
+    where = _log(bug, env)
+    try:
+        output.message(f"synapse-git: unexpected {type(bug).__name__}: {bug}. Details: {where}")
+        output.settle()
+    except OSError:
+        pass  # nobody can be told
+    return EXIT_BUG
+
+
+def _log(bug: Exception, env: Mapping[str, str]) -> str:
+    import time
+    import traceback
+
+    from synapse_git import address
+
+    try:
+        state = address.state_dir(env)
+        os.makedirs(state, mode=0o700, exist_ok=True)
+        path = state + "/cli.log"
+        text = f"{time.strftime('%Y-%m-%d %H:%M:%S')} {sys.argv[1:]!r}\n{''.join(traceback.format_exception(bug))}\n"
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+    except (OSError, KeyError) as error:
+        return f"could not be logged ({error})"
+    return path

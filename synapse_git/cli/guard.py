@@ -1,0 +1,100 @@
+"""The Git hooks of a repository, set up and looked at by processes of their own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from synapse_git import document
+from synapse_git.errors import EXIT_CHECKOUT, EXIT_USAGE, CheckoutError, Refused, SynapseError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    Process = subprocess.Popen[bytes]
+
+# How many checkouts are looked at side by side.
+_AT_ONCE = 4
+
+
+class Standing:
+    """How the guard of a checkout stands: does it ``cover`` commits there, and what is there to ``mend``, in words?"""
+
+    __slots__ = ("cover", "mend")
+
+    def __init__(self, cover: bool, mend: str) -> None:
+        self.cover = cover
+        self.mend = mend
+
+
+def act(verb: str, root: str, env: Mapping[str, str]) -> dict[str, Any]:
+    """``install`` or ``uninstall`` the hooks of the checkout at ``root``; what was done.
+
+    Raises:
+        SynapseError: of the kind that the process ended with.
+    """
+    return _finish(verb, _begin(verb, root, env))
+
+
+def standing(root: str, env: Mapping[str, str]) -> Standing:
+    """How it stands at ``root``; what cannot be looked at is not covered."""
+    return _standing(_begin("status", root, env))
+
+
+def survey(roots: Iterable[str], env: Mapping[str, str]) -> dict[str, Standing]:
+    """How it stands at each of ``roots``."""
+    rest = list(dict.fromkeys(roots))
+    found: dict[str, Standing] = {}
+    while rest:
+        batch, rest = rest[:_AT_ONCE], rest[_AT_ONCE:]
+        begun = [(root, _begin("status", root, env)) for root in batch]
+        found.update((root, _standing(process)) for root, process in begun)
+    return found
+
+
+def _begin(verb: str, root: str, env: Mapping[str, str]) -> Process:
+    return subprocess.Popen(
+        [sys.executable, "-I", "-m", "synapse_hooks", verb, "--cwd", root],
+        env=dict(env),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def _finish(verb: str, process: Process) -> dict[str, Any]:
+    output, complaints = process.communicate()
+    try:
+        report = document.read(output)
+    except ValueError:
+        report = None
+    if not isinstance(report, dict):
+        last: Sequence[str] = complaints.decode("utf-8", "replace").strip().splitlines()[-1:]
+        raise SynapseError(f"{verb} of the hooks ended with {process.returncode}: {' '.join(last) or 'no word why'}")
+    if process.returncode or "error" in report:
+        raise _failure(report, process.returncode)
+    return report
+
+
+def _failure(report: dict[str, Any], status: int) -> SynapseError:
+    text = str(report.get("error", ""))
+    if reason := report.get("reason"):
+        return Refused({"reason": reason, "detail": text})
+    if status == EXIT_CHECKOUT:
+        return CheckoutError(text)
+    if status == EXIT_USAGE:
+        return UsageError(text)
+    return SynapseError(text)
+
+
+def _standing(process: Process) -> Standing:
+    try:
+        report = _finish("status", process)
+    except SynapseError as error:
+        return Standing(False, str(error))
+    states = set(report["hooks"].values())
+    # Hooks of another version of ours judge all the same.
+    cover = bool(report["mode"]) and report["interpreter_exists"] and states <= {"current", "outdated"}
+    return Standing(cover, str(report["detail"]))

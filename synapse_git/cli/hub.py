@@ -1,0 +1,166 @@
+"""``hub start|stop|status|run``: the one process on this machine that grants claims."""
+
+from __future__ import annotations
+
+import _socket
+import os
+import signal
+import sys
+import time
+from contextlib import closing
+
+from synapse_git import address, client, exchange, explain, starter
+from synapse_git.cli import output
+from synapse_git.cli.verb import Verb
+from synapse_git.constants import CLIENT_DEADLINE_SECONDS
+from synapse_git.errors import HubUnreachable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from synapse_git.cli.call import Call
+
+_POLL_S = 0.02
+# What others build on; the hub tells more.
+_TOLD = ("socket", "pid", "version", "hub_id", "seq", "journal")
+
+
+def start(call: Call) -> int:
+    """Exit 0 once the hub can grant, also when it runs already; 3 if it cannot."""
+    deadline = time.monotonic() + CLIENT_DEADLINE_SECONDS
+    while True:
+        with starter.connect(call.env, deadline=deadline, start_deadline=deadline) as line:
+            health = client.settle(client.health(line), call.env).document
+        if health.get("granting", True):
+            break
+        if time.monotonic() > deadline:
+            raise HubUnreachable(f"the hub runs but does not grant yet. Its log: {_log(call.env)}")
+        time.sleep(_POLL_S)
+    _tell(call, health)
+    return 0
+
+
+def status(call: Call) -> int:
+    """Exit 0: it runs and can grant; 3 if it does not run or cannot grant. Starts nothing."""
+    line = starter.connect_running(call.env, deadline=time.monotonic() + CLIENT_DEADLINE_SECONDS)
+    if line is None:
+        raise HubUnreachable("no hub is running. Any command that needs one starts it; or: synapse-git hub start")
+    with line:
+        _tell(call, client.settle(client.health(line), call.env).document)
+    return 0
+
+
+def _tell(call: Call, health: Mapping[str, Any]) -> None:
+    if call.json:
+        output.structure({key: health.get(key) for key in _TOLD})
+        return
+    output.result(
+        f"hub {health['hub_id']} is running (pid {health['pid']}, version {health['version']}) and grants\n"
+        f"socket {health['socket']}\njournal {health['journal']}, seq {health['seq']}\nlog {_log(call.env)}"
+    )
+
+
+def stop(call: Call) -> int:
+    """Exit 0: no hub is running any more, or none was. Nothing acknowledged is lost."""
+    pid = _pid(call.env)
+    ended = "nothing"
+    if pid:
+        ended = "terminated" if _end(pid, signal.SIGTERM) else "killed"
+        if ended == "killed" and not _end(pid, signal.SIGKILL):
+            raise HubUnreachable(f"the hub (pid {pid}) does not end, not even when killed")
+    if call.json:
+        output.structure({"stopped": bool(pid), "pid": pid or None})
+    elif not pid:
+        output.result("no hub was running")
+    else:
+        hung = "" if ended == "terminated" else f"; it hung for {explain.span(CLIENT_DEADLINE_SECONDS)} and was killed"
+        output.result(f"the hub (pid {pid}) is stopped{hung}. The next command that needs one starts it")
+    return 0
+
+
+def _pid(env: Mapping[str, str]) -> int:
+    """The process that listens on the socket, from the kernel: a hub that hangs need not answer. 0: there is none."""
+    path = address.configured(env) or address.recorded(address.state_dir(env))
+    try:
+        with closing(_socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)) as sock:
+            sock.settimeout(CLIENT_DEADLINE_SECONDS)
+            sock.connect(path)
+            if (uid := exchange.peer_uid(sock)) != os.geteuid():
+                raise HubUnreachable(f"{path} is served by uid {uid}, not by you; leaving it alone")
+            if sys.platform == "darwin":
+                # SOL_LOCAL 0, LOCAL_PEERPID 2 of <sys/un.h>
+                return int.from_bytes(sock.getsockopt(0, 2, 4), sys.byteorder)
+            return int.from_bytes(sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)[:4], sys.byteorder)
+    except OSError:
+        return 0
+
+
+def _end(pid: int, number: int) -> bool:
+    """Signal ``pid`` and wait; is it gone?"""
+    deadline = time.monotonic() + CLIENT_DEADLINE_SECONDS
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return True
+    while time.monotonic() < deadline:
+        if _gone(pid):
+            return True
+        time.sleep(_POLL_S)
+    return False
+
+
+def _gone(pid: int) -> bool:
+    """Is the process over? One that nobody has reaped yet, as in a container without an init, is."""
+    try:
+        os.kill(pid, 0)
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] in (b"Z", b"X")
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+
+
+def run(call: Call) -> int:
+    """Become the hub, in the foreground. Comes back only where that fails."""
+    output.settle()
+    os.execve(sys.executable, [sys.executable, "-I", "-m", "synapse_hub", "run"], dict(call.env))  # noqa: S606
+
+
+def _log(env: Mapping[str, str]) -> str:
+    return starter.log_file(address.state_dir(env))
+
+
+VERBS = (
+    Verb(
+        "hub start",
+        start,
+        summary="Start the hub; done once it can grant.",
+        help="Start the hub unless it runs, and wait until it can grant. Other commands do this by themselves.",
+        examples=(("hub start", "and wait until it grants"),),
+    ),
+    Verb(
+        "hub stop",
+        stop,
+        summary="Stop the hub; claims are kept.",
+        help="Stop the hub and wait until it is gone. Claims are kept in its journal; commits in repositories with the "
+        "guard start it again.",
+        examples=(("hub stop", "before an upgrade, say"),),
+    ),
+    Verb(
+        "hub status",
+        status,
+        summary="Does it run, where, and can it grant?",
+        help="Tell where the hub listens, its process, its journal, and whether it can grant. Starts nothing.",
+        examples=(("hub status", "for people"), ("hub status --json", "socket, pid, version, hub_id, seq, journal")),
+    ),
+    Verb(
+        "hub run",
+        run,
+        summary="Run the hub in the foreground.",
+        help="Run the hub in the foreground until it is interrupted, for service supervisors and for looking at it.",
+        examples=(("hub run", "until Ctrl-C"),),
+    ),
+)

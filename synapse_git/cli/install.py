@@ -1,0 +1,135 @@
+"""``install`` and ``uninstall``: the Git hooks of this repository, its ids, and its entry at the hub."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from synapse_git import checkout, identity
+from synapse_git.cli import guard, output, register, worktrees
+from synapse_git.cli.verb import Verb
+from synapse_git.errors import CheckoutError, HubUnreachable, Refused
+from synapse_git.record import FOLDER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from synapse_git.checkout import Checkout
+    from synapse_git.cli.call import Call
+
+
+def run(call: Call) -> int:
+    """Exit 0: the guard is on. Doing it again changes nothing."""
+    here = call.checkout()
+    chosen = call.text("agent")
+    if chosen:
+        identity.checked(chosen, "--agent")
+    report = guard.act("install", here.root, call.env)
+    tree, namespace = here.tree(create=True), here.namespace(create=True)
+    if chosen:
+        _set_agent(here, chosen)
+    register.enter(call, here, call.agent(), [register.GUARD])
+    _tell_others(call, here)
+    if call.json:
+        output.structure({**report, "worktree": tree, "namespace": namespace, "root": here.root, "agent": chosen})
+    else:
+        _say(report, here, chosen)
+    return 0
+
+
+def _say(report: dict[str, Any], here: Checkout, chosen: str) -> None:
+    done = "the guard is on" if report.get("changed", True) else "the guard was on already"
+    lines = [f"{done} in {here.root}: commits of what another agent holds are refused"]
+    if chained := report.get("chained"):
+        lines.append(f"hooks that were here keep running after it: {', '.join(map(os.path.basename, chained))}")
+    if chosen:
+        lines.append(f"who works here is {chosen} unless somebody says otherwise")
+    lines.append("try: synapse-git claim PATH   then: synapse-git status   and, when done: synapse-git release")
+    output.result("\n".join(lines))
+
+
+def undo(call: Call) -> int:
+    """Exit 0: the guard is off and every file that it changed is as before. Ids stay: live claims need them."""
+    here = call.checkout()
+    report = guard.act("uninstall", here.root, call.env)
+    _forget_agent(here)
+    if here.tree():
+        try:
+            register.enter(call, here, call.agent(), [])
+            _tell_others(call, here)
+        except (HubUnreachable, Refused) as error:
+            output.message(f"note: the hub could not be told: {error}")
+    if call.json:
+        output.structure({**report, "root": here.root})
+        return 0
+    if report.get("changed", True):
+        output.result(
+            f"the guard is off in {here.root}; hooks that were there before are back\n"
+            "put it on again: synapse-git install"
+        )
+    else:
+        output.result(f"there was no guard in {here.root}: nothing to do")
+    return 0
+
+
+def _tell_others(call: Call, here: Checkout) -> None:
+    """The hooks are the repository's: its other worktrees, where they are known, are covered or bare just the same."""
+    places = {}
+    for root in worktrees.roots(here.root, call.env):
+        with suppress(CheckoutError):  # a broken one is no concern of this command
+            place = checkout.find(root, call.env)
+            if place.tree() and place.root != here.root:
+                places[place.root] = place
+    for root, standing in guard.survey(places, call.env).items():
+        register.enter(call, places[root], "", [register.GUARD] if standing.cover else [])
+
+
+def _agent_file(here: Checkout) -> str:
+    return f"{here.outer.git_dir}/{FOLDER}/agent"
+
+
+def _set_agent(here: Checkout, name: str) -> None:
+    """Write the worktree's default agent, whole or not at all."""
+    target = _agent_file(here)
+    draft = f"{target}.{os.getpid()}"
+    try:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(draft, "w", encoding="utf-8") as file:
+            file.write(name + "\n")
+        os.replace(draft, target)
+    except OSError as error:
+        raise CheckoutError(f"cannot write {target}: {error.strerror}. Make the git dir writable") from error
+
+
+def _forget_agent(here: Checkout) -> None:
+    try:
+        os.unlink(_agent_file(here))
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise CheckoutError(f"cannot remove {_agent_file(here)}: {error.strerror}") from error
+
+
+VERBS = (
+    Verb(
+        "install",
+        run,
+        summary="Set up the Git hooks of this repository.",
+        help="Put the guard into this repository's Git hooks: from then on a commit that touches what another agent "
+        "holds is refused. Hooks that are there keep running. Doing it again changes nothing, and mends what "
+        "is broken.",
+        examples=(
+            ("install", "for this repository and all its worktrees"),
+            ("install --agent ana", "and whoever works in this worktree is ana unless told otherwise"),
+        ),
+    ),
+    Verb(
+        "uninstall",
+        undo,
+        summary="Remove them again.",
+        help="Take the guard out of this repository's Git hooks and put back what was there, byte for byte. Claims "
+        "stay until they are released or run out.",
+        examples=(("uninstall", "for this repository and all its worktrees"),),
+    ),
+)

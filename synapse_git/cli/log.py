@@ -1,0 +1,133 @@
+"""``log``: the audit trail, one line for each thing that happened."""
+
+from __future__ import annotations
+
+import time
+
+from synapse_git import client, document, explain, scope
+from synapse_git.cli import output, phrase
+from synapse_git.cli.verb import Option, Verb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from synapse_git.cli.call import Call
+
+    Fields = Mapping[str, Any]
+
+
+def run(call: Call) -> int:
+    """Exit 0. ``--json``: ``{events: […]}``; with ``--follow`` one document a line, as things happen."""
+    follow = call.flag("follow")
+    found: list[dict[str, Any]] = []
+    for identity, kind, data in client.events(call.env, "", follow=follow):
+        event = {"id": identity, "kind": kind, **document.read(data.encode())}
+        if not call.json:
+            if line := described(event):
+                output.result(line)
+        elif follow:
+            output.structure(event)
+        else:
+            found.append(event)
+        if follow:
+            output.settle()
+    if call.json and not follow:
+        output.structure({"events": found})
+    return 0
+
+
+def described(event: Fields) -> str:
+    """One event for people, with its time; '' for what is only bookkeeping."""
+    words = _WORDS.get(event["kind"], _plainly)(event)
+    moment = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(event["at"]))
+    return f"{moment}  {words}" if words else ""
+
+
+def _granted(event: Fields) -> str:
+    claim = event["claim"]
+    did = {"renewed": "renewed", "taken_over": "took over"}.get(event["cause"], "claimed")
+    note = f': "{scope.show(claim["note"])}"' if claim["note"] else ""
+    return f"{claim['owner']} {did} {phrase.paths(claim)} (task {claim['task_id']}, epoch {claim['epoch']}){note}"
+
+
+def _extended(event: Fields) -> str:
+    return f"task {event['task_id']} extended until {explain.moment(event['lease_expires_at'])} by work on it"
+
+
+def _released(event: Fields) -> str:
+    return f"{event['by']} released task {event['task_id']}"
+
+
+def _expired(event: Fields) -> str:
+    return f"the lease of {event['owner']} on task {event['task_id']} ran out"
+
+
+def _claim_denied(event: Fields) -> str:
+    return f"{event['agent']} was refused {_changed(event)} ({event['reason']}){_held_by(event)}"
+
+
+def _guard_denied(event: Fields) -> str:
+    return f"{event['agent']} was refused a change ({event['action']}) of {_changed(event)}{_held_by(event)}"
+
+
+def _overridden(event: Fields) -> str:
+    reason = scope.show(event["reason_text"])
+    return f'{event["agent"]} overrode the guard ({event["action"]}) on {_changed(event)}{_held_by(event)}: "{reason}"'
+
+
+def _registered(event: Fields) -> str:
+    covered = ", ".join(event["layers"]) or "nothing"
+    return f"worktree {scope.show(explain.wire_path(event['root']))} is covered by {covered}"
+
+
+def _answered(_: Fields) -> str:
+    return ""
+
+
+def _plainly(event: Fields) -> str:
+    """A kind this version has no words for."""
+    rest = {key: value for key, value in event.items() if key not in ("id", "kind", "at")}
+    return f"{event['kind']} {document.write(rest)}"
+
+
+def _changed(event: Fields) -> str:
+    paths = [explain.wire_path(path) for path in event["paths"]]
+    more = event.get("paths_total", 0) - len(paths)
+    return (phrase.listed(paths) or "everything") + (f" and {more} more" if more > 0 else "")
+
+
+def _held_by(event: Fields) -> str:
+    holders = [f"{holder['owner']} (task {holder['task_id']})" for holder in event.get("holders", [])]
+    return f", held by {', '.join(holders)}" if holders else ""
+
+
+_WORDS: dict[str, Callable[[Fields], str]] = {
+    "claim_granted": _granted,
+    "lease_extended": _extended,
+    "claim_released": _released,
+    "lease_expired": _expired,
+    "claim_denial": _claim_denied,
+    "guard_denial": _guard_denied,
+    "guard_override": _overridden,
+    "worktree_registered": _registered,
+    "command_answered": _answered,
+}
+
+
+VERBS = (
+    Verb(
+        "log",
+        run,
+        summary="What happened: grants, refusals, overrides, releases.",
+        help="Print the audit trail, oldest first: every grant, renewal, release, expiry, refusal and override, from "
+        "the journal that the hub decides by.",
+        examples=(
+            ("log", "all there is"),
+            ("log --follow", "and go on as things happen"),
+            ("log --json --follow", "one document a line, for programs"),
+        ),
+        options=(Option("follow", "--follow", "-f", help="Go on as things happen, until interrupted."),),
+    ),
+)

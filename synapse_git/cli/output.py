@@ -1,0 +1,81 @@
+"""Results go to stdout, messages to stderr; both in whatever the terminal can show."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from synapse_git import document, explain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import TextIO
+
+    from synapse_git.errors import SynapseError
+
+
+def result(text: str) -> None:
+    """Lines of the answer."""
+    _write(sys.stdout, text)
+
+
+def message(text: str) -> None:
+    """Lines for the person beside the answer: what is wrong, what goes on."""
+    _write(sys.stderr, text)
+
+
+def raw(answer: bytes) -> None:
+    """The hub's own document, untouched."""
+    _write(sys.stdout, answer.decode().rstrip("\n"))
+
+
+def structure(value: object) -> None:
+    """``value`` as one JSON document on a line."""
+    _write(sys.stdout, document.write(value))
+
+
+def failure(error: SynapseError, *, json: bool) -> None:
+    """Why it was not done: with ``json`` as the one document on stdout, else in words on stderr."""
+    problem: Mapping[str, object] | None = getattr(error, "problem", None)
+    if json:
+        reason = {"reason": error.reason} if error.reason else {}
+        structure(problem or {"error": str(error), **reason})
+    elif problem:
+        message(explain.problem(problem))
+    else:
+        message(f"{error.reason or 'synapse-git'}: {error}")
+
+
+def terminal(stream: TextIO | None, env: Mapping[str, str]) -> bool:
+    """Does a person look at ``stream`` through something that can draw?"""
+    return stream is not None and stream.isatty() and env.get("TERM") != "dumb"
+
+
+def settle() -> None:
+    """Push out what is buffered. A reader that left has seen enough; that is no error."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is None:
+            continue
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            abandon(stream)
+
+
+def abandon(stream: TextIO | None) -> None:
+    """Let what is still buffered for a reader that left go nowhere, so that the interpreter's exit says nothing."""
+    if stream is not None:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def _write(stream: TextIO | None, text: str) -> None:
+    if stream is None:  # started with the descriptor closed
+        return
+    try:
+        stream.write(text + "\n")
+    except UnicodeEncodeError:
+        encoding = stream.encoding or "ascii"
+        stream.write((text + "\n").encode(encoding, "backslashreplace").decode(encoding))

@@ -1,0 +1,75 @@
+"""Tell the hub about a worktree: where it is, whose branch it has, which layers cover it. Shown, never granted from."""
+
+from __future__ import annotations
+
+import os
+
+from synapse_git import client, document
+from synapse_git.cli import guard, output, whereabouts
+from synapse_git.errors import SynapseError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from synapse_git.checkout import Checkout
+    from synapse_git.cli.call import Call
+
+GUARD = "guard"
+
+
+def announce(call: Call, here: Checkout, agent: str) -> None:
+    """Register the worktree beside a command that succeeded: that it could not be registered is worth a note only."""
+    covered = guard.standing(here.outer.root, call.env).cover
+    try:
+        enter(call, here, agent, [GUARD] if covered else [])
+    except SynapseError as error:
+        output.message(f"note: the worktree is not listed in status yet: {error}")
+
+
+def enter(call: Call, here: Checkout, agent: str, layers: Sequence[str]) -> None:
+    """Register the worktree that ``here`` belongs to. Raises as `client.command` does."""
+    outer = here.outer
+    tree = outer.tree(create=True)
+    client.command(
+        call.env,
+        "/v2/worktrees",
+        {
+            "worktree": tree,
+            "root": document.path(outer.root),
+            "repository": _repository(outer),
+            "namespace": outer.namespace(create=True),
+            "branch": branch(outer.git_dir),
+            "agent": agent,
+            "layers": list(layers),
+        },
+    )
+    whereabouts.note(outer)
+
+
+def branch(git_dir: str) -> str:
+    """The branch checked out, '' for a detached HEAD or where refs are not files."""
+    try:
+        with open(git_dir + "/HEAD", "rb") as file:
+            head = file.read(4096).decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
+    name = head.removeprefix("ref: refs/heads/")
+    return "" if name in (head, ".invalid") else name
+
+
+def branch_at(root: str, known: str) -> str:
+    """The branch checked out at ``root``, ``known`` where nothing stands there."""
+    git_dir = root + "/.git"
+    try:
+        if os.path.isfile(git_dir):
+            with open(git_dir, "rb") as file:
+                git_dir = os.path.join(root, os.fsdecode(file.read(8192).removeprefix(b"gitdir: ").rstrip(b"\n")))
+    except OSError:
+        return known
+    return branch(git_dir) if os.path.isdir(git_dir) else known
+
+
+def _repository(here: Checkout) -> str:
+    """What worktrees of one repository have in common, for people: where it lies."""
+    return os.fsencode(here.common_dir).decode("utf-8", "replace")

@@ -1,0 +1,82 @@
+"""``release``: give claims back."""
+
+from __future__ import annotations
+
+from synapse_git import client
+from synapse_git.cli import output, phrase, target
+from synapse_git.cli.verb import EPOCH, TASK, Option, Verb
+from synapse_git.errors import EXIT_REFUSED, Refused, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from synapse_git.cli.call import Call
+    from synapse_git.client import Reply
+
+
+def run(call: Call) -> int:
+    """Exit 0: released. Refusals: NOT_HELD, NOT_OWNER, STALE_EPOCH. Spec: INV-EF-2"""
+    agent = call.agent()
+    if call.flag("all"):
+        return _all(call, agent)
+    reply = _give_back(call, agent, target.chosen(call, agent))
+    if call.json:
+        output.raw(reply.raw)
+    else:
+        output.result(_done(reply.document))
+    return 0
+
+
+def _give_back(call: Call, agent: str, claim: Mapping[str, Any]) -> Reply:
+    body: dict[str, object] = {"task_id": claim["task_id"], "agent": agent, "namespace": claim["namespace"]}
+    if (epoch := call.number("epoch")) is not None:
+        body["epoch"] = epoch
+    return client.command(call.env, "/v2/release", body)
+
+
+def _all(call: Call, agent: str) -> int:
+    """Everything here; outside of any checkout, everything anywhere. One that is refused holds up no other."""
+    if call.text("task") or call.number("epoch") is not None:
+        raise UsageError("--all goes alone: it releases every claim you hold here")
+    mine = target.here(call, agent) if call.checkout_if_any() else client.claims(call.env, agent=agent)
+    released: list[dict[str, Any]] = []
+    refused: list[Refused] = []
+    for claim in mine:
+        try:
+            released.append(_give_back(call, agent, claim).document)
+        except Refused as refusal:
+            refused.append(refusal)
+    if call.json:
+        output.structure({"released": released, "refused": [each.problem for each in refused]})
+    else:
+        output.result("\n".join(map(_done, released)) or f"{agent} holds nothing here: nothing to release")
+        for each in refused:
+            output.failure(each, json=False)
+    return EXIT_REFUSED if refused else 0
+
+
+def _done(claim: Mapping[str, Any]) -> str:
+    return f"released {phrase.paths(claim)} (task {claim['task_id']})"
+
+
+VERBS = (
+    Verb(
+        "release",
+        run,
+        summary="Give a claim back.",
+        help="Give a claim back, so that others can have its paths at once. Works from anywhere, and when the worktree "
+        "or its files are gone: name the task with -t.",
+        examples=(
+            ("release", "the only claim you hold in this worktree"),
+            ("release -t login", "this one"),
+            ("release --all", "all you hold in this worktree; outside of any checkout, all you hold"),
+        ),
+        options=(
+            TASK,
+            EPOCH,
+            Option("all", "--all", help="Every claim you hold in this worktree; outside of any checkout, everywhere."),
+        ),
+    ),
+)

@@ -1,0 +1,91 @@
+"""``status``: what is live on this machine, and which layers cover each worktree."""
+
+from __future__ import annotations
+
+import os
+
+from synapse_git import client, explain, scope
+from synapse_git.cli import guard, output, phrase, register, table
+from synapse_git.cli.verb import Verb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from synapse_git.cli.call import Call
+
+
+def run(call: Call) -> int:
+    """Exit 0. ``--json``: ``{claims, worktrees}``, everything the hub knows."""
+    claims = client.claims(call.env)
+    reply = client.query(call.env, "/v2/worktrees").document
+    worktrees = _as_they_stand(reply["worktrees"], call.env)
+    if call.json:
+        output.structure({"claims": claims, "worktrees": worktrees})
+        return 0
+    here = call.checkout_if_any()
+    tree = here.tree() if here else ""
+    if claims:
+        _show_claims(call, claims, worktrees, reply["now"])
+    else:
+        output.result("nothing is claimed. Claim what you are about to edit: synapse-git claim PATH")
+    if worktrees:
+        _show_worktrees(call, worktrees, tree)
+    return 0
+
+
+def _as_they_stand(worktrees: Sequence[dict[str, Any]], env: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The register, with guard and branch as they are now: other tools may have displaced or switched them."""
+    roots = [explain.wire_path(item["root"]) for item in worktrees]
+    found = guard.survey([root for root in roots if os.path.isdir(root)], env)
+    updated = []
+    for root, item in zip(roots, worktrees, strict=True):
+        layers = [layer for layer in item["layers"] if layer != register.GUARD]
+        if root in found and found[root].cover:
+            layers.insert(0, register.GUARD)
+        updated.append({**item, "layers": layers, "branch": register.branch_at(root, item["branch"])})
+    return updated
+
+
+def _show_claims(
+    call: Call, claims: Sequence[Mapping[str, Any]], worktrees: Sequence[Mapping[str, Any]], now: float
+) -> None:
+    roots = {item["worktree"]: phrase.place(item["root"], call.env) for item in worktrees}
+    rows = [
+        (
+            claim["task_id"],
+            claim["owner"],
+            phrase.paths(claim, most=3),
+            phrase.until(claim, now),
+            roots.get(claim["worktree"], claim["worktree"]) or f"shared: {claim['namespace']}",
+            scope.show(claim["note"]) if claim["note"] else "",
+        )
+        for claim in claims
+    ]
+    table.show(("TASK", "AGENT", "PATHS", "UNTIL", "WHERE", "NOTE"), rows, call.env)
+
+
+def _show_worktrees(call: Call, worktrees: Sequence[Mapping[str, Any]], here: str) -> None:
+    rows = [
+        (
+            phrase.place(item["root"], call.env) + (" (here)" if item["worktree"] == here else ""),
+            item.get("branch") or "",
+            ", ".join(item.get("layers") or []) or "none: synapse-git install",
+        )
+        for item in worktrees
+    ]
+    output.result("")
+    table.show(("WORKTREE", "BRANCH", "COVERED BY"), rows, call.env)
+
+
+VERBS = (
+    Verb(
+        "status",
+        run,
+        summary="What is held, by whom, until when; what covers each worktree.",
+        help="List every live claim on this machine and every worktree that was set up or claimed in, with the layers "
+        "that cover it.",
+        examples=(("status", "for people"), ("status --json", "everything, as one document")),
+    ),
+)

@@ -1,0 +1,160 @@
+"""install and uninstall from the command line, up to the commit that is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.box import Box
+
+
+def test_install_makes_the_guard_refuse(box: Box) -> None:
+    """After one command a commit of what another holds is refused, and goes in once it is released."""
+    box.cwd = box.init()
+    ended = box.synapse("install", agent="ana")
+    assert ended.code == 0
+    assert f"the guard is on in {box.cwd}" in ended.out
+    assert "synapse-git claim" in ended.out
+    assert 2 <= len(ended.out.splitlines()) <= 4
+    box.done("synapse-git", "claim", "-t", "t", "src", agent="ana")
+    box.write("src/a.py")
+    refused = box.git("commit", "-qam", "x", agent="ben")
+    assert refused.code == 1
+    assert "SCOPE_CONFLICT" in refused.err
+    box.done("synapse-git", "release", "-t", "t", agent="ana")
+    assert box.git("commit", "-qam", "x", agent="ben").code == 0
+
+
+def test_install_again_changes_nothing(repo: Path, box: Box) -> None:
+    """Exit 0, and it says that the guard was on already."""
+    before = {path: path.read_bytes() for path in (repo / ".git").rglob("*") if path.is_file()}
+    ended = box.synapse("install")
+    assert ended.code == 0
+    assert "the guard was on already" in ended.out
+    assert {path: path.read_bytes() for path in (repo / ".git").rglob("*") if path.is_file()} == before
+
+
+def test_install_json_is_what_was_done(box: Box) -> None:
+    """One document: the report on the hooks, and the ids that were made."""
+    box.cwd = box.init()
+    report = box.synapse("install", "--json", "--agent", "ana").json()
+    assert report["changed"] is True
+    assert report["worktree"].startswith("wt:")
+    assert report["namespace"].startswith("local:")
+    assert (report["root"], report["agent"]) == (str(box.cwd), "ana")
+
+
+def test_install_registers_the_worktree_as_covered(repo: Path, box: Box) -> None:
+    """status lists it with the guard, before anything was claimed."""
+    (worktree,) = box.synapse("status", "--json").json()["worktrees"]
+    assert (worktree["root"], worktree["layers"], worktree["branch"]) == (str(repo), ["guard"], "main")
+
+
+def test_the_default_agent_of_a_worktree(box: Box) -> None:
+    """install --agent names who works here unless somebody says otherwise; uninstall forgets it."""
+    box.cwd = box.init()
+    assert "who works here is ana" in box.synapse("install", "--agent", "ana").out
+    assert box.synapse("claim", "--json", "-t", "t", "src").json()["owner"] == "ana"
+    assert box.synapse("claim", "--json", "-t", "u", "docs", agent="ben").json()["owner"] == "ben"
+    box.done("synapse-git", "install", "--agent", "eve")
+    assert box.synapse("claim", "--json", "-t", "v", "x").json()["owner"] == "eve"
+    box.done("synapse-git", "uninstall")
+    assert "@" in box.synapse("claim", "--json", "-t", "w", "y").json()["owner"]
+
+
+def test_install_refuses_a_name_that_cannot_be(box: Box) -> None:
+    """Nothing is set up under an unusable name."""
+    box.cwd = box.init()
+    assert box.synapse("install", "--agent", " ").code == 2
+    assert not (box.cwd / ".git/synapse").exists()
+    assert not (box.cwd / ".git/hooks/pre-commit").exists()
+
+
+def test_uninstall_takes_the_guard_off(repo: Path, box: Box) -> None:
+    """Commits go in again, status says so, doing it again is no error; claims stay."""
+    box.done("synapse-git", "claim", "-t", "t", "src", agent="ana")
+    ended = box.synapse("uninstall")
+    assert ended.code == 0
+    assert "the guard is off" in ended.out
+    assert not (repo / ".git/hooks/pre-commit").exists()
+    box.write("src/a.py")
+    assert box.git("commit", "-qam", "x", agent="ben").code == 0
+    found = box.synapse("status", "--json").json()
+    assert found["worktrees"][0]["layers"] == []
+    assert [claim["task_id"] for claim in found["claims"]] == ["t"]
+    assert "nothing to do" in box.synapse("uninstall").out
+    assert box.synapse("uninstall", "--json").json()["changed"] is False
+
+
+def test_worktrees_added_later_are_covered_when_they_claim(repo: Path, box: Box) -> None:
+    """The first claim in a linked worktree lists it, with the guard that the repository has."""
+    box.done("git", "worktree", "add", "-q", "-b", "side", "../linked")
+    linked = repo.parent / "linked"
+    box.done("synapse-git", "claim", "-t", "t", "src", agent="ana", cwd=linked)
+    listed = {entry["root"]: entry for entry in box.synapse("status", "--json").json()["worktrees"]}
+    assert (listed[str(linked)]["layers"], listed[str(linked)]["branch"]) == (["guard"], "side")
+    box.done("synapse-git", "uninstall")
+    assert all(not entry["layers"] for entry in box.synapse("status", "--json").json()["worktrees"])
+    box.done("synapse-git", "install")
+    assert all(entry["layers"] == ["guard"] for entry in box.synapse("status", "--json").json()["worktrees"])
+
+
+def test_a_moved_repository_is_listed_where_it_is_now(repo: Path, box: Box) -> None:
+    """After mv the next claim registers the new place; the claims came along."""
+    box.done("synapse-git", "claim", "-t", "t", "src", agent="ana")
+    moved = repo.rename(repo.parent / "moved")
+    assert "repo (gone)" in box.synapse("status", cwd=moved).out
+    box.done("synapse-git", "claim", "-t", "u", "docs", agent="ana", cwd=moved)
+    found = box.synapse("status", "--json", cwd=moved).json()
+    assert [entry["root"] for entry in found["worktrees"]] == [str(moved)]
+    assert {claim["worktree"] for claim in found["claims"]} == {found["worktrees"][0]["worktree"]}
+    assert f"where:    {moved}".replace(str(box.home), "~") in box.synapse("show", "t", cwd=moved).out
+
+
+def test_hooks_that_were_there_are_named_and_keep_running(box: Box) -> None:
+    """install says which hooks run after the guard."""
+    box.cwd = box.init()
+    hook = box.write(".git/hooks/pre-commit", "#!/bin/sh\ntouch ran\n")
+    hook.chmod(0o755)
+    assert "hooks that were here keep running after it: pre-commit" in box.synapse("install").out
+    box.write("src/a.py")
+    assert box.git("commit", "-qam", "x", agent="ben").code == 0
+    assert (box.cwd / "ran").exists()
+
+
+def test_status_sees_a_guard_that_was_displaced(repo: Path, box: Box) -> None:
+    """Another tool takes core.hooksPath: status says that nothing covers the worktree any more."""
+    box.done("git", "config", "core.hooksPath", "/nonexistent")
+    assert box.synapse("status", "--json").json()["worktrees"][0]["layers"] == []
+    assert "none: synapse-git install" in box.synapse("status").out
+
+
+def test_status_knows_the_branch_of_now(repo: Path, box: Box) -> None:
+    """A branch switched to since is shown."""
+    box.done("git", "switch", "-qc", "next")
+    assert box.synapse("status", "--json").json()["worktrees"][0]["branch"] == "next"
+
+
+def test_install_with_a_hub_that_cannot_start_says_so(box: Box) -> None:
+    """Exit 3 with the reason: the guard is in place, but commits would be refused until the hub can start."""
+    box.cwd = box.init()
+    box.state.parent.mkdir(parents=True)
+    box.state.write_text("in the way")
+    ended = box.synapse("install")
+    assert ended.code == 3
+    assert "HUB_UNREACHABLE" in ended.err
+
+
+def test_install_fails_as_the_hooks_say(box: Box) -> None:
+    """A git dir that cannot be written: exit 4, one message, a document with --json."""
+    box.cwd = box.init()
+    hooks = box.cwd / ".git/hooks"
+    if hooks.exists():
+        import shutil
+
+        shutil.rmtree(hooks)
+    hooks.write_text("in the way")
+    ended = box.synapse("install")
+    assert ended.code != 0
+    assert "Traceback" not in ended.text
+    assert "error" in json.loads(box.synapse("install", "--json").out)
