@@ -1,8 +1,12 @@
-"""``python -I -m synapse_hub run [--detach]``: puts the hub together and runs it. The composition root."""
+"""``python -I -m synapse_hub run [--detach]``: puts the hub together and runs it. The composition root.
+
+``verify``, ``export FILE`` and ``import [FILE]`` work on its journal and print one JSON document.
+"""
 
 from __future__ import annotations
 
 import fcntl
+import json
 import logging
 import os
 import sys
@@ -18,6 +22,7 @@ from synapse_hub.clock import open_clock
 from synapse_hub.core.claim import TreeKey
 from synapse_hub.filesystem import refuse_network_disk
 from synapse_hub.hub import Hub
+from synapse_hub.journal import archive
 from synapse_hub.journal.journal import Journal, JournalBroken
 from synapse_hub.journal.store import StoreError
 from synapse_hub.web.desk import Desk
@@ -38,11 +43,13 @@ class CannotStart(Exception):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a hub in the foreground, or detached; the exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if given not in (["run"], ["run", "--detach"]):
-        sys.stderr.write("usage: python -I -m synapse_hub run [--detach]\n")
-        return EXIT_USAGE
     os.umask(0o077)
     state = address.state_dir(os.environ)
+    if given[:1] in (["verify"], ["export"], ["import"]):
+        return _archive(state, given)
+    if given not in (["run"], ["run", "--detach"]):
+        sys.stderr.write("usage: python -I -m synapse_hub run [--detach] | verify | export FILE | import [FILE]\n")
+        return EXIT_USAGE
     if "--detach" in given:
         _detach(state)
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
@@ -58,6 +65,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         log.exception("a bug in the hub")
         return EXIT_BUG
     return 0
+
+
+def _archive(state: str, given: Sequence[str]) -> int:
+    """``verify``, ``export FILE``, ``import [FILE]``; the exit status."""
+    try:
+        match given:
+            case ["verify"]:
+                document = archive.verify(state)
+            case ["export", target]:
+                document = archive.export(state, target)
+            case ["import"] | ["import", _]:
+                os.makedirs(state, mode=0o700, exist_ok=True)
+                lock = _lock(state, 0.0)
+                document = archive.restart(state, given[1] if len(given) > 1 else "")
+                os.close(lock)
+            case _:
+                raise archive.ArchiveError("usage: verify | export FILE | import [FILE]")
+    except (archive.ArchiveError, CannotStart, StoreError, OSError) as error:
+        document = {"error": str(error)}
+    sys.stdout.write(json.dumps(document) + "\n")
+    return 1 if "error" in document or document.get("ok") is False else 0
 
 
 def _detach(state: str) -> None:
@@ -115,16 +143,16 @@ def _run(state: str) -> None:
     log.info("hub ended at event %d", hub.state.seq)
 
 
-def _lock(state: str) -> int:
+def _lock(state: str, patience_s: float = _TAKEOVER_S) -> int:
     """Be the one hub of this state directory. Raises: CannotStart."""
     descriptor = os.open(os.path.join(state, "hub.lock"), os.O_RDWR | os.O_CREAT, 0o600)
-    deadline = time.monotonic() + _TAKEOVER_S
+    deadline = time.monotonic() + patience_s
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > deadline:
-                raise CannotStart(f"another hub runs on {state}. See: synapse-git hub status") from None
+                raise CannotStart(f"another hub runs on {state}. Stop it first: synapse-git hub stop") from None
             time.sleep(0.05)
         else:
             return descriptor

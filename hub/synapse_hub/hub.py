@@ -25,7 +25,9 @@ from synapse_hub.core.outcome import Outcome, Refusal
 from synapse_hub.core.state import State, apply_all
 from synapse_hub.expiry import DueLeases
 from synapse_hub.journal.journal import Journal, JournalBroken
+from synapse_hub.journal.snapshot import Snapshot
 from synapse_hub.journal.store import StoreError
+from synapse_hub.snapshots import Snapshots
 from synapse_hub.waiting import Patience, WaitingRoom
 
 MAX_BATCH = 256
@@ -83,7 +85,8 @@ class Hub:
         self._on_publish = on_publish
         self._state = state
         self._last_now = 0.0
-        self._inbox: queue.SimpleQueue[_Ticket | None] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[_Ticket | Snapshot | None] = queue.SimpleQueue()
+        self._snapshots = Snapshots(journal, self._inbox.put)
         self._due = DueLeases(state)
         self._room = WaitingRoom()
         self._waiting: dict[int, _Ticket] = {}
@@ -151,6 +154,10 @@ class Hub:
                 self._recover()
             self._sweep()
             self._serve_waiting(final=not more)
+            if self.granting:
+                self._snapshots.consider(self._state)
+                if self._snapshots.more and not tickets:
+                    self._snapshots.tidy()
             if not more:
                 self._journal.close()
                 return
@@ -159,12 +166,15 @@ class Hub:
         """What waits, at most a batch; False with it once `stop` was called. Sleeps until something is due."""
         tickets: list[_Ticket] = []
         try:
-            ticket = self._inbox.get(timeout=self._pause())
-            while ticket is not None:
-                tickets.append(ticket)
+            item = self._inbox.get(timeout=self._pause())
+            while item is not None:
+                if isinstance(item, Snapshot):
+                    self._snapshots.keep(item)
+                else:
+                    tickets.append(item)
                 if len(tickets) >= MAX_BATCH:
                     return tickets, True
-                ticket = self._inbox.get_nowait()
+                item = self._inbox.get_nowait()
         except queue.Empty:
             return tickets, True
         return tickets, False
@@ -172,6 +182,8 @@ class Hub:
     def _pause(self) -> float | None:
         if not self.granting:
             return _RECOVER_S
+        if self._snapshots.more:
+            return 0.0
         due = [at for at in (self._due.next_at(), self._room.next_at()) if at is not None]
         if not due:
             return None

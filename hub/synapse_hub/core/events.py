@@ -147,6 +147,15 @@ class CommandAnswered(Event, frozen=True, tag="command_answered"):
     answer: dict[str, Any]
 
 
+class IncarnationStarted(Event, frozen=True, tag="incarnation_started"):
+    """The journal was imported or repaired: epochs go on above ``epoch``, and ``seq`` from ``first_seq``, this row."""
+
+    incarnation: int
+    epoch: int
+    first_seq: int
+    source: str
+
+
 AnyEvent = (
     ClaimGranted
     | LeaseExtended
@@ -160,6 +169,7 @@ AnyEvent = (
     | GuardOverridden
     | WorktreeRegistered
     | CommandAnswered
+    | IncarnationStarted
 )
 
 KINDS: dict[str, type[AnyEvent]] = {
@@ -177,8 +187,20 @@ KINDS: dict[str, type[AnyEvent]] = {
         GuardOverridden,
         WorktreeRegistered,
         CommandAnswered,
+        IncarnationStarted,
     )
 }
+
+
+# Kinds that are evidence: kept when what they stand among is compacted.
+AUDIT_KINDS = (
+    "claim_denial",
+    "guard_denial",
+    "guard_override",
+    "lease_expired",
+    "claim_released",
+    "incarnation_started",
+)
 
 
 def kind_of(event: AnyEvent) -> str:

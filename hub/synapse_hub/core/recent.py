@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
 import msgspec
@@ -21,6 +22,24 @@ class Recent(msgspec.Struct, Generic[K, V], frozen=True):
 
     def __len__(self) -> int:
         return len(self.entries)
+
+    @classmethod
+    def of(cls, entries: Iterable[tuple[K, float, V]]) -> Recent[K, V]:
+        """With ``entries`` as `items` gives them."""
+        listed = list(entries)
+        return cls(
+            Map({key: (place, at, value) for place, (key, at, value) in enumerate(listed)}),
+            Map({place: key for place, (key, _, _) in enumerate(listed)}),
+            0,
+            len(listed),
+        )
+
+    def items(self) -> Iterator[tuple[K, float, V]]:
+        """Each key with its instant and value, in order of arrival."""
+        for place in sorted(self.order):
+            key = self.order[place]
+            _, at, value = self.entries[key]
+            yield key, at, value
 
     def get(self, key: K) -> tuple[float, V] | None:
         """When ``key`` came and what with, or None."""

@@ -32,6 +32,7 @@ from synapse_hub.core.events import (
     CommandAnswered,
     GuardDenied,
     GuardOverridden,
+    IncarnationStarted,
     LeaseExpired,
     LeaseExtended,
     TaskHandedOff,
@@ -93,14 +94,15 @@ class State(msgspec.Struct, frozen=True):
 
 def apply(state: State, event: AnyEvent) -> State:
     """``state`` after ``event``. Total: an event about a claim that is not there changes nothing but ``seq``."""
-    return msgspec.structs.replace(_change(state, event), seq=state.seq + 1, last_at=event.at)
+    seq = event.first_seq if isinstance(event, IncarnationStarted) else state.seq + 1
+    return msgspec.structs.replace(_change(state, event), seq=seq, last_at=event.at)
 
 
 def apply_all(state: State, events: Iterable[AnyEvent]) -> State:
     return reduce(apply, events, state)
 
 
-def _change(state: State, event: AnyEvent) -> State:
+def _change(state: State, event: AnyEvent) -> State:  # noqa: C901 - one line for each kind of event
     match event:
         case ClaimGranted():
             return _grant(state, event.claim)
@@ -124,6 +126,8 @@ def _change(state: State, event: AnyEvent) -> State:
             return msgspec.structs.replace(state, worktrees=state.worktrees.set(event.worktree, event))
         case CommandAnswered():
             return _remember_answer(state, event)
+        case IncarnationStarted():
+            return msgspec.structs.replace(state, epoch=max(state.epoch, event.epoch))
     assert_never(event)
 
 
@@ -137,7 +141,7 @@ def _grant(state: State, claim: Claim) -> State:
         return msgspec.structs.replace(
             state, epoch=max(state.epoch, claim.epoch), claims=state.claims.set(claim.key, claim)
         )
-    return _hold(_drop(state, claim.key), claim)
+    return hold(_drop(state, claim.key), claim)
 
 
 def _indexed(claim: Claim) -> tuple[object, ...]:
@@ -145,7 +149,8 @@ def _indexed(claim: Claim) -> tuple[object, ...]:
     return (claim.owner, claim.principal, claim.worktree, claim.paths)
 
 
-def _hold(state: State, claim: Claim) -> State:
+def hold(state: State, claim: Claim) -> State:
+    """``state`` with ``claim`` in every index; nobody holds its task yet."""
     tree = state.tree(claim.tree)
     for path in claim.scope():
         tree = overlap.insert(tree, path, claim.key, claim.owner)

@@ -12,8 +12,18 @@ from synapse_hub.core.events import AnyEvent
 from synapse_hub.core.state import State, apply
 from synapse_hub.journal.mark import Mark, MarkFile
 from synapse_hub.journal.record import GENESIS, Record, UnknownEvent, chain, seal
+from synapse_hub.journal.snapshot import Snapshot, restore
 from synapse_hub.journal.sqlite import SqliteStore, copy_synced, sync_file
 from synapse_hub.journal.store import Store, StoreError
+
+REPAIR = (
+    "Put the newest copy back (journal.db with its journal.db-wal), or start again from what is intact: "
+    "synapse-git hub import"
+)
+# A snapshot is taken after so many events; so many of the newest rows are kept in any case.
+SNAPSHOT_EVERY = 10_000
+KEPT_EVENTS = 100_000
+_FORGET_CHUNK = 1000
 
 
 class JournalBroken(Exception):
@@ -36,14 +46,12 @@ class Journal:
         self._mark_file = MarkFile(os.path.join(directory, "journal.mark"))
         found = self._mark_file.read()
         if found and not existed:
-            raise JournalBroken(
-                f"{self.path} is gone, but {found.seq} events of it were acknowledged. Put it back from a copy"
-            )
+            raise JournalBroken(f"{self.path} is gone, but {found.seq} events of it were acknowledged. {REPAIR}")
         self._store = open_store(self.path)
         if found is None and existed and next(self._store.replay(0), None) is not None:
             raise JournalBroken(
-                f"{self.path} holds events, but the mark that says how many were acknowledged is gone. "
-                f"Put journal.mark back from the same copy"
+                f"{self.path} holds events, but journal.mark, which says how many were acknowledged, is gone. "
+                f"Put it back from the same copy, or start again from what is intact: synapse-git hub import"
             )
         self._mark = found or Mark(uuid.uuid4().hex, 1, 0, 0, GENESIS.hex())
         if found is None:
@@ -52,6 +60,9 @@ class Journal:
             sync_file(directory)
         self._head = GENESIS
         self._seq = 0
+        self._snapshot_seq = 0
+        # Rows up to here are told by two snapshots.
+        self._forgettable = 0
 
     @property
     def hub_id(self) -> str:
@@ -73,6 +84,9 @@ class Journal:
             JournalBroken: a gap, a broken chain, an unknown event, or rows missing that were acknowledged.
         """
         state, self._head, self._seq = _replayed(self._store, self._mark)
+        seqs = [snapshot.seq for snapshot in self._store.snapshots()]
+        self._snapshot_seq = max(seqs, default=0)
+        self._forgettable = min(seqs) if len(seqs) > 1 else 0
         return state
 
     def append(self, events: Sequence[AnyEvent], batch: str, epoch: int, *, durable: bool = True) -> None:
@@ -131,6 +145,25 @@ class Journal:
         self._mark_file.sync()
         return state, committed
 
+    def snapshot_due(self) -> bool:
+        """Have enough events come since the last one?"""
+        return self._seq - self._snapshot_seq >= SNAPSHOT_EVERY
+
+    @property
+    def head(self) -> bytes:
+        """The hash of the last row."""
+        return self._head
+
+    def keep(self, snapshot: Snapshot) -> None:
+        """Store ``snapshot``; from then on what is old enough may be forgotten. Raises: StoreError."""
+        self._store.save_snapshot(snapshot)
+        self._forgettable, self._snapshot_seq = self._snapshot_seq, snapshot.seq
+
+    def tidy(self) -> bool:
+        """Forget some of the oldest rows, if there is cause; whether there is more to do. Raises: StoreError."""
+        upto = min(self._forgettable, self._seq - KEPT_EVENTS)
+        return upto > 0 and self._store.forget(upto, _FORGET_CHUNK) == _FORGET_CHUNK
+
     def close(self) -> None:
         self._store.close()
         self._mark_file.close()
@@ -155,35 +188,41 @@ def _has_batch(store: Store, batch: str, after: int) -> bool:
 
 def _replayed(store: Store, mark: Mark) -> tuple[State, bytes, int]:
     """State, last hash and last seq. Raises: JournalBroken."""
-    state, head = State(), GENESIS
     try:
-        for record in _checked(store.replay(0), mark):
+        state, head = _start(store.snapshots(), mark)
+        for record in checked(store.replay(state.seq), state.seq, head, mark):
             state, head = apply(state, record.event()), record.hash
     except (UnknownEvent, StoreError) as error:
-        raise JournalBroken(f"the journal cannot be replayed: {error}. Put it back from a copy, or update") from error
+        raise JournalBroken(f"the journal cannot be replayed: {error}. {REPAIR}") from error
     if state.seq < mark.seq or state.epoch < mark.epoch:
         raise JournalBroken(
             f"the journal ends at event {state.seq} (epoch {state.epoch}), but {mark.seq} (epoch {mark.epoch}) was "
-            f"acknowledged: it lost its end or is an older copy. Put the newest copy back, with its journal.db-wal"
+            f"acknowledged: it lost its end or is an older copy. {REPAIR}"
         )
     return state, head, state.seq
 
 
-def _checked(records: Iterator[Record], mark: Mark) -> Iterator[Record]:
-    """The records, found in unbroken order and chain. Raises: JournalBroken."""
-    expected, head = 1, GENESIS
+def _start(snapshots: Sequence[Snapshot], mark: Mark) -> tuple[State, bytes]:
+    """The newest snapshot that is whole, and its hash; else the beginning."""
+    for snapshot in snapshots:
+        if not snapshot.whole() or (snapshot.seq == mark.seq and snapshot.head.hex() != mark.head):
+            continue
+        try:
+            return restore(snapshot), snapshot.head
+        except msgspec.MsgspecError:
+            continue
+    return State(), GENESIS
+
+
+def checked(records: Iterator[Record], seq: int, head: bytes, mark: Mark | None = None) -> Iterator[Record]:
+    """The records after ``seq``, whose hash is ``head``, found in unbroken order and chain. Raises: JournalBroken."""
     for record in records:
-        if record.seq != expected:
-            raise JournalBroken(f"the journal has a gap: event {expected} is missing. Put it back from a copy")
+        if record.seq != seq + 1 and record.kind != "incarnation_started":
+            raise JournalBroken(f"the journal has a gap: event {seq + 1} is missing. {REPAIR}")
         digest = chain(head, record.seq, record.incarnation, record.batch, record.kind, record.body)
         if digest != record.hash:
-            raise JournalBroken(f"event {record.seq} of the journal was altered. Put it back from a copy")
-        if record.seq == mark.seq and digest.hex() != mark.head:
-            raise JournalBroken(f"event {record.seq} is not the one that was acknowledged: this is another journal")
+            raise JournalBroken(f"event {record.seq} of the journal was altered. {REPAIR}")
+        if mark and record.seq == mark.seq and digest.hex() != mark.head:
+            raise JournalBroken(f"event {record.seq} is not the one that was acknowledged: another journal. {REPAIR}")
         yield record
-        expected, head = expected + 1, digest
-
-
-def parse_body(record: Record) -> dict[str, object]:
-    """The event's members as they stand in the row."""
-    return msgspec.json.decode(record.body, type=dict[str, object])
+        seq, head = record.seq, digest

@@ -10,24 +10,33 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 
+from synapse_hub.core.events import AUDIT_KINDS
 from synapse_hub.journal.record import Record
+from synapse_hub.journal.snapshot import Snapshot
 from synapse_hub.journal.store import StoreError
 
 FORMAT = 1
+# How many snapshots stand at a time: the newest, and one to fall back on.
+KEPT_SNAPSHOTS = 2
+# How much evidence outlives the rows it stood among.
+MAX_HISTORY_ROWS = 200_000
 _PAGE_ROWS = 2000
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS events (
-    seq INTEGER PRIMARY KEY,
-    incarnation INTEGER NOT NULL,
-    batch TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    body TEXT NOT NULL,
-    hash BLOB NOT NULL
-);
+_COLUMNS = "seq, incarnation, batch, kind, body, hash"
+_ROW = """(seq INTEGER PRIMARY KEY, incarnation INTEGER NOT NULL, batch TEXT NOT NULL, kind TEXT NOT NULL,
+    body TEXT NOT NULL, hash BLOB NOT NULL)"""
+_SCHEMA = f"""
+CREATE TABLE IF NOT EXISTS events {_ROW};
+CREATE TABLE IF NOT EXISTS history {_ROW};
+CREATE TABLE IF NOT EXISTS snapshots (seq INTEGER PRIMARY KEY, head BLOB NOT NULL, digest BLOB NOT NULL,
+    body TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS probe (id INTEGER PRIMARY KEY CHECK (id = 1), count INTEGER NOT NULL);
 """
-_INSERT = "INSERT INTO events (seq, incarnation, batch, kind, body, hash) VALUES (?, ?, ?, ?, ?, ?)"
-_SELECT = "SELECT seq, incarnation, batch, kind, body, hash FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
+_INSERT = f"INSERT INTO events ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)"  # noqa: S608 - no input in it
+_PAGE = f"SELECT {_COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
+_PAGE_WITH_HISTORY = f"""SELECT {_COLUMNS} FROM (
+    SELECT * FROM (SELECT {_COLUMNS} FROM history WHERE seq > ?1 ORDER BY seq LIMIT ?2)
+    UNION ALL SELECT * FROM (SELECT {_COLUMNS} FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2)
+) ORDER BY seq LIMIT ?2"""  # noqa: S608
 
 
 class SqliteStore:
@@ -77,6 +86,46 @@ class SqliteStore:
     def replay(self, after: int) -> Iterator[Record]:
         yield from read(self._connection, after)
 
+    def save_snapshot(self, snapshot: Snapshot) -> None:
+        row = (snapshot.seq, snapshot.head, snapshot.digest, snapshot.body.decode())
+        try:
+            self._sync(durable=True)
+            with _transaction(self._connection):
+                self._connection.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)", row)
+                self._connection.execute(
+                    "DELETE FROM snapshots WHERE seq NOT IN (SELECT seq FROM snapshots ORDER BY seq DESC LIMIT ?)",
+                    (KEPT_SNAPSHOTS,),
+                )
+        except sqlite3.Error as error:
+            raise StoreError(f"writing {self.path}: {error}") from error
+
+    def snapshots(self) -> list[Snapshot]:
+        return read_snapshots(self._connection)
+
+    def forget(self, upto: int, most: int) -> int:
+        marks = ", ".join("?" * len(AUDIT_KINDS))
+        try:
+            first = self._connection.execute("SELECT min(seq) FROM events").fetchone()[0]
+            if first is None or first > upto:
+                return 0
+            last = min(upto, first + most - 1)
+            self._sync(durable=True)
+            with _transaction(self._connection):
+                run = self._connection.execute
+                run(
+                    f"INSERT OR IGNORE INTO history SELECT {_COLUMNS} FROM events "  # noqa: S608
+                    f"WHERE seq <= ? AND kind IN ({marks})",
+                    (last, *AUDIT_KINDS),
+                )
+                gone = run("DELETE FROM events WHERE seq <= ?", (last,)).rowcount
+                run(
+                    "DELETE FROM history WHERE seq <= (SELECT seq FROM history ORDER BY seq DESC LIMIT 1 OFFSET ?)",
+                    (MAX_HISTORY_ROWS,),
+                )
+        except sqlite3.Error as error:
+            raise StoreError(f"writing {self.path}: {error}") from error
+        return int(gone)
+
     def probe(self) -> None:
         try:
             self._sync(durable=True)
@@ -93,19 +142,36 @@ class SqliteStore:
             self._connection.close()
 
     def abandon(self) -> None:
-        """Let go after an error, without touching the file."""
         self._connection.close()
 
 
-def read(connection: sqlite3.Connection, after: int, upto: int | None = None) -> Iterator[Record]:
+class _transaction:  # noqa: N801 - reads as a statement
+    """``BEGIN IMMEDIATE`` … ``COMMIT``, or ``ROLLBACK``."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
+
+
+def read(
+    connection: sqlite3.Connection, after: int, upto: int | None = None, *, history: bool = False
+) -> Iterator[Record]:
     """Rows beyond ``after``, a page at a time, so that no long read keeps the WAL from being folded in.
+
+    ``history``: with the evidence that outlived compaction.
 
     Raises:
         StoreError: the file is damaged.
     """
+    page = _PAGE_WITH_HISTORY if history else _PAGE
     while True:
         try:
-            rows = connection.execute(_SELECT, (after, _PAGE_ROWS)).fetchall()
+            rows = connection.execute(page, (after, _PAGE_ROWS)).fetchall()
         except sqlite3.Error as error:
             raise StoreError(f"reading the journal: {error}") from error
         for seq, incarnation, batch, kind, body, digest in rows:
@@ -115,6 +181,15 @@ def read(connection: sqlite3.Connection, after: int, upto: int | None = None) ->
         if len(rows) < _PAGE_ROWS:
             return
         after = rows[-1][0]
+
+
+def read_snapshots(connection: sqlite3.Connection) -> list[Snapshot]:
+    """The newest first. Raises: StoreError."""
+    try:
+        rows = connection.execute("SELECT seq, head, digest, body FROM snapshots ORDER BY seq DESC").fetchall()
+    except sqlite3.Error as error:
+        raise StoreError(f"reading the journal: {error}") from error
+    return [Snapshot(seq, bytes(head), bytes(digest), _as_bytes(body)) for seq, head, digest, body in rows]
 
 
 def _as_bytes(body: str | bytes) -> bytes:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from synapse_hub.journal.record import Record
+from synapse_hub.journal.snapshot import Snapshot
 
 
 class StoreError(Exception):
@@ -25,6 +26,21 @@ class Store(Protocol):
 
     def replay(self, after: int) -> Iterator[Record]:
         """The rows beyond ``after``, in order. Raises: StoreError."""
+        ...
+
+    def save_snapshot(self, snapshot: Snapshot) -> None:
+        """Keep it beside the one before, durably. Raises: StoreError."""
+        ...
+
+    def snapshots(self) -> list[Snapshot]:
+        """Those kept, the newest first. Raises: StoreError."""
+        ...
+
+    def forget(self, upto: int, most: int) -> int:
+        """Drop up to ``most`` of the oldest rows, none beyond ``upto``, evidence aside; how many went.
+
+        Raises: StoreError.
+        """
         ...
 
     def probe(self) -> None:

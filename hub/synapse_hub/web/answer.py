@@ -8,13 +8,14 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
+from synapse_git import __version__
 from synapse_git.constants import WIRE_PROTOCOL_VERSION
 from synapse_git.errors import REASONS
 from synapse_git.protocol import PROBLEM_TYPE
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.hub import Answered
 
-_HEADERS = {"Synapse-Protocol": str(WIRE_PROTOCOL_VERSION)}
+_HEADERS = {"Synapse-Protocol": str(WIRE_PROTOCOL_VERSION), "Synapse-Hub-Version": __version__}
 
 
 def document(body: Mapping[str, Any], seq: int, now: float, headers: Mapping[str, str] | None = None) -> Response:

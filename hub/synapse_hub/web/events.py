@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
+from itertools import islice
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -57,7 +58,7 @@ def _page(path: str, after: int, upto: int) -> list[Record]:
 
 
 def _first(connection: sqlite3.Connection, after: int, upto: int) -> list[Record]:
-    return list(read(connection, after, min(upto, after + _PAGE)))
+    return list(islice(read(connection, after, upto, history=True), _PAGE))
 
 
 def _frame(record: Record) -> bytes:

@@ -1,0 +1,77 @@
+"""A state written down whole, so that a restart replays only what came after it."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+from synapse_hub.core.claim import Claim
+from synapse_hub.core.events import WorktreeRegistered
+from synapse_hub.core.recent import Recent
+from synapse_hub.core.state import State, hold
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """``body`` tells the state after event ``seq``, whose hash is ``head``; ``digest`` is the body's SHA-256."""
+
+    seq: int
+    head: bytes
+    digest: bytes
+    body: bytes
+
+    def whole(self) -> bool:
+        """Is the body what was written?"""
+        return hashlib.sha256(self.body).digest() == self.digest
+
+
+class _Image(msgspec.Struct, frozen=True):
+    """What the body holds. Entries of bounded tables are in order of arrival."""
+
+    seq: int
+    last_at: float
+    epoch: int
+    claims: list[Claim]
+    worktrees: list[WorktreeRegistered]
+    answers: list[tuple[tuple[str, str, str], float, tuple[str, dict[str, Any]]]]
+    denials: list[tuple[str, float, None]]
+    checkpoints: list[tuple[tuple[str, str], float, Any]]
+    principals: list[tuple[str, float, str]]
+
+
+def capture(state: State, head: bytes) -> Snapshot:
+    """``state`` as a snapshot. It is immutable, so this may run beside the writer."""
+    image = _Image(
+        state.seq,
+        state.last_at,
+        state.epoch,
+        list(state.claims.values()),
+        list(state.worktrees.values()),
+        list(state.answers.items()),
+        list(state.denials.items()),
+        list(state.checkpoints.items()),
+        list(state.principals.items()),
+    )
+    body = msgspec.json.encode(image)
+    return Snapshot(state.seq, head, hashlib.sha256(body).digest(), body)
+
+
+def restore(snapshot: Snapshot) -> State:
+    """The state that was captured. Raises: msgspec.MsgspecError, where the body is not one."""
+    image = msgspec.json.decode(snapshot.body, type=_Image)
+    state = State(
+        seq=image.seq,
+        last_at=image.last_at,
+        epoch=image.epoch,
+        answers=Recent.of(image.answers),
+        denials=Recent.of(image.denials),
+        checkpoints=Recent.of(image.checkpoints),
+        principals=Recent.of(image.principals),
+    )
+    for claim in image.claims:
+        state = hold(state, claim)
+    worktrees = state.worktrees
+    for worktree in image.worktrees:
+        worktrees = worktrees.set(worktree.worktree, worktree)
+    return msgspec.structs.replace(state, worktrees=worktrees)
