@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import json
 import logging
 import os
@@ -108,8 +109,14 @@ def _run(state: str) -> None:
     os.makedirs(state, mode=0o700, exist_ok=True)
     refuse_network_disk(state)
     lock = _lock(state)
+    # The state is a million small immutable objects without cycles. Walking them again and again made a replay of
+    # 100,000 claims seven times slower, so the collector leaves them alone and looks at younger ones only.
+    gc.disable()
     journal = Journal(state)
     replayed = journal.replay()
+    gc.freeze()
+    gc.set_threshold(20_000, 50, 100)
+    gc.enable()
     clock = open_clock(state, replayed.last_at)
     desk: Desk
 

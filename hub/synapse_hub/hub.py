@@ -38,6 +38,9 @@ _LONGEST_SLEEP_S = 30.0
 # While somebody waits, connections are looked at this often.
 _WAITING_SLEEP_S = 1.0
 _SWEEP_CHUNK = 500
+# Old rows are forgotten a chunk at a time: after a moment without requests, or after so many batches.
+_TIDY_PAUSE_S = 0.05
+_TIDY_AFTER_BATCHES = 32
 # Events after which somebody who waits may get what it waits for.
 _FREEING = (ClaimReleased, LeaseExpired, TaskHandedOff, ClaimGranted)
 
@@ -92,6 +95,7 @@ class Hub:
         self._waiting: dict[int, _Ticket] = {}
         self._places = itertools.count(1)
         self._freed = False
+        self._untidied = 0
         self._suspect_batch = ""
         self._writer = threading.Thread(target=self._write, name="writer", daemon=True)
 
@@ -156,8 +160,7 @@ class Hub:
             self._serve_waiting(final=not more)
             if self.granting:
                 self._snapshots.consider(self._state)
-                if self._snapshots.more and not tickets:
-                    self._snapshots.tidy()
+                self._tidy(busy=bool(tickets))
             if not more:
                 self._journal.close()
                 return
@@ -179,11 +182,18 @@ class Hub:
             return tickets, True
         return tickets, False
 
+    def _tidy(self, *, busy: bool) -> None:
+        """Forget old rows when nobody waits for an answer, and now and then even so: load may never end."""
+        self._untidied += busy
+        if self._snapshots.more and (not busy or self._untidied >= _TIDY_AFTER_BATCHES):
+            self._untidied = 0
+            self._snapshots.tidy()
+
     def _pause(self) -> float | None:
         if not self.granting:
             return _RECOVER_S
         if self._snapshots.more:
-            return 0.0
+            return _TIDY_PAUSE_S
         due = [at for at in (self._due.next_at(), self._room.next_at()) if at is not None]
         if not due:
             return None
