@@ -26,14 +26,23 @@ def problem(document: Mapping[str, Any]) -> str:
 
 
 def conflict(item: Mapping[str, Any]) -> str:
-    """``src/b.py is held by ana (task login) until 14:05: "note"``."""
-    changed = [scope.show(wire_path(path)) for path in item.get("changed") or item.get("paths") or []] or ["."]
+    """``src/b.py is held by ana (task login) until 14:05: "note"``; ``src/b.py, in src, is …`` where src was asked."""
+    held = [wire_path(path) for path in item.get("paths") or []] or [scope.ROOT]
+    changed = [_named(wire_path(path), held) for path in item.get("changed") or item.get("paths") or []] or ["."]
     total = item.get("changed_total") or len(changed)
     more = f" and {total - len(changed)} more" if total > len(changed) else ""
     verb = "are" if total > 1 else "is"
     note = f': "{item["note"]}"' if item.get("note") else ""
     until = moment(item.get("lease_expires_at", 0.0))
     return f"{', '.join(changed)}{more} {verb} held by {item['owner']} (task {item['task_id']}) until {until}{note}"
+
+
+def _named(path: str, held: list[str]) -> str:
+    """``path`` if all of it is held, else what in it is."""
+    if any(scope.covers(one, path) for one in held):
+        return scope.show(path)
+    inside = next((one for one in held if scope.covers(path, one)), None)
+    return f"{scope.show(inside)}, in {scope.show(path)}," if inside else scope.show(path)
 
 
 def wire_path(path: Any) -> str:

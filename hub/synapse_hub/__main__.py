@@ -28,7 +28,7 @@ from synapse_hub.journal.journal import Journal, JournalBroken
 from synapse_hub.journal.store import StoreError
 from synapse_hub.web.desk import Desk
 from synapse_hub.web.server import serve
-from synapse_hub.web.socket import SocketUnavailable, announce, bind
+from synapse_hub.web.socket import SocketUnavailable, announce, bind, remove
 
 # How long to wait for a hub that is on its way out.
 _TAKEOVER_S = 4.0
@@ -144,8 +144,7 @@ def _run(state: str) -> None:
         serve(desk, listener, ready=ready, round_=round_)
     finally:
         hub.stop()
-        with suppress(OSError):
-            os.unlink(path)
+        remove(path)
         os.close(lock)
     log.info("hub ended at event %d", hub.state.seq)
 

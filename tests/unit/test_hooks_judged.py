@@ -28,7 +28,7 @@ class Place:
         self.record = self.git_dir / "synapse/judged"
 
     def pinned(self, *, tree: str = TREE, first: bool = True, parent: int | None = None) -> judged.Judgement:
-        judgement = judged.Judgement(str(self.git_dir), str(self.index), parent or os.getpid(), "", self.env)
+        judgement = judged.Judgement(str(self.git_dir), str(self.index), parent or os.getpid(), self.env)
         judgement.pin_index()
         judgement.pin_trees(NAMESPACE, tree, first=first)
         return judgement
@@ -40,7 +40,7 @@ class Place:
     def settled(self) -> bool:
         """Would a shim that this process starts pass?"""
         head, _, _ = shims.text("pre-commit").decode().partition("record=")
-        text = head + "record=$GIT_DIR/synapse\nrecall && recalled=1 settled\n"
+        text = head + "record=$GIT_DIR/synapse\nsettled\n"
         env = {"PATH": os.defpath, "GIT_DIR": str(self.git_dir), "GIT_INDEX_FILE": str(self.index)}
         return subprocess.run(["sh", "-c", text], env=env, check=False).returncode == 0
 

@@ -42,8 +42,8 @@ class Verdict:
         self.now = now
         shared = state.tree(tree_key(question.namespace, ""))
         own = state.tree(tree_key(question.namespace, question.worktree))
-        self._trees = [("", shared)] + ([(question.worktree, own)] if question.worktree else [])
-        self._contested = [pair for pair in self._trees if overlap.foreign(pair[1], question.agent)]
+        trees = [("", shared)] + ([(question.worktree, own)] if question.worktree else [])
+        self._sights = [(worktree, overlap.Sight(tree, question.agent)) for worktree, tree in trees if tree.owners]
         self._changed: dict[TaskKey, list[str]] = {}
         self._totals: dict[TaskKey, int] = {}
         self._paths: list[str] = []
@@ -55,22 +55,27 @@ class Verdict:
     def judge(self, paths: Iterable[str]) -> None:
         """Take more changed paths into account."""
         for path in paths:
-            if self._contested:
-                self._find_conflicts(path)
-            self._find_cover(path)
+            found: set[TaskKey] = set()
+            covered = False
+            for worktree, sight in self._sights:
+                foreign, own = sight.at(path if worktree else comparable("", [path])[0])
+                if foreign:
+                    found.update(islice(filter(self._live, foreign), MAX_NAMED_CONFLICTS))
+                for key in own:
+                    if self._live(key):
+                        covered = True
+                        self._touched.add(key)
+            if found:
+                self._note_conflict(path, found)
+            if not covered:
+                self.unclaimed_total += 1
+                if len(self.unclaimed) < MAX_LISTED_UNCLAIMED:
+                    self.unclaimed.append(path)
 
-    def _find_conflicts(self, path: str) -> None:
-        found: set[TaskKey] = set()
-        for worktree, tree in self._contested:
-            (wanted,) = comparable(worktree, [path])
-            live = (
-                key
-                for key in overlap.others(tree, wanted, self.question.agent)
-                if self._state.claims[key].live(self.now)
-            )
-            found.update(islice(live, MAX_NAMED_CONFLICTS))
-        if not found:
-            return
+    def _live(self, key: TaskKey) -> bool:
+        return self._state.claims[key].live(self.now)
+
+    def _note_conflict(self, path: str, found: set[TaskKey]) -> None:
         self.paths_total += 1
         if len(self._paths) < MAX_NAMED_CONFLICTS:
             self._paths.append(path)
@@ -79,21 +84,6 @@ class Verdict:
             names = self._changed.setdefault(key, [])
             if len(names) < MAX_NAMED_CONFLICTS:
                 names.append(path)
-
-    def _find_cover(self, path: str) -> None:
-        covered = False
-        for worktree, tree in self._trees:
-            if self.question.agent not in tree.owners:
-                continue
-            (wanted,) = comparable(worktree, [path])
-            for key in overlap.covering(tree, wanted, self.question.agent):
-                if self._state.claims[key].live(self.now):
-                    covered = True
-                    self._touched.add(key)
-        if not covered:
-            self.unclaimed_total += 1
-            if len(self.unclaimed) < MAX_LISTED_UNCLAIMED:
-                self.unclaimed.append(path)
 
     @property
     def seq(self) -> int:

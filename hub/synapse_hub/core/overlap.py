@@ -6,7 +6,8 @@ the root to the path and shares the rest, so a reader keeps its own version for 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import msgspec
 from immutables import Map
@@ -90,16 +91,51 @@ def _here(node: Node, agent: str) -> Iterator[TaskKey]:
     return (key for key, owner in node.here.items() if owner != agent)
 
 
-def covering(root: Node, path: str, agent: str) -> Iterator[TaskKey]:
-    """Claims of ``agent`` that cover ``path``: at it or above it."""
-    node: Node | None = root
-    for part in [*_parts(path), None]:
-        if node is None or agent not in node.owners:
-            return
-        for key, owner in node.here.items():
-            if owner == agent:
-                yield key
-        node = node.children.get(part) if part is not None else None
+class Sight:
+    """What one agent meets at many paths of one tree, each directory on the way looked at once."""
+
+    def __init__(self, root: Node, agent: str) -> None:
+        self._agent = agent
+        self._root = root
+        # directory → its node, if anything is claimed there, and the claims at it or above: others', own.
+        self._seen: dict[str, tuple[Node | None, tuple[TaskKey, ...], tuple[TaskKey, ...]]] = {}
+
+    def at(self, path: str) -> tuple[Iterable[TaskKey], tuple[TaskKey, ...]]:
+        """Claims of others that overlap ``path``, as `others` gives them; own claims that cover it."""
+        directory, slash, name = path.rpartition("/")
+        node, foreign_above, own_above = self._directory(directory) if slash else self._top()
+        if path == ROOT:
+            return others(self._root, ROOT, self._agent), self._own(self._root)
+        child = node.children.get(name) if node else None
+        if child is None:
+            return foreign_above, own_above
+        own = own_above + self._own(child)
+        if not foreign(child, self._agent):
+            return foreign_above, own
+        return chain(foreign_above, others(child, ROOT, self._agent)), own
+
+    def _top(self) -> tuple[Node | None, tuple[TaskKey, ...], tuple[TaskKey, ...]]:
+        if (seen := self._seen.get(ROOT)) is None:
+            seen = self._root, tuple(_here(self._root, self._agent)), self._own(self._root)
+            self._seen[ROOT] = seen
+        return seen
+
+    def _directory(self, path: str) -> tuple[Node | None, tuple[TaskKey, ...], tuple[TaskKey, ...]]:
+        if (seen := self._seen.get(path)) is not None:
+            return seen
+        found = self._top()
+        for part in path.split("/"):
+            node, foreign_above, own_above = found
+            child = node.children.get(part) if node else None
+            if child is not None:
+                foreign_above += tuple(_here(child, self._agent))
+                own_above += self._own(child)
+            found = (child, foreign_above, own_above)
+        self._seen[path] = found
+        return found
+
+    def _own(self, node: Node) -> tuple[TaskKey, ...]:
+        return tuple(key for key, owner in node.here.items() if owner == self._agent)
 
 
 def keys(root: Node) -> set[TaskKey]:

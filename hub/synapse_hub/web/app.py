@@ -31,6 +31,7 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("POST", "/v2/worktrees", worktrees.register),
     ("GET", "/v2/events", events.events),
     ("GET", "/v2/health", health.health),
+    ("POST", "/v2/ping", health.ping),
 )
 
 log = logging.getLogger("synapse_hub")

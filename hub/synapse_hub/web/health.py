@@ -14,6 +14,11 @@ from synapse_hub.web import answer
 from synapse_hub.web.desk import Desk
 
 
+async def ping(desk: Desk, _: Request) -> Response:
+    """``POST /v2/ping``: is somebody there? Says nothing about granting."""
+    return answer.document({}, desk.hub.state.seq, desk.hub.now())
+
+
 async def health(desk: Desk, _: Request) -> Response:
     """``GET /v2/health``"""
     answered = await desk.transact(ProbeJournal())

@@ -79,6 +79,14 @@ def announce(state: str, path: str) -> None:
     os.replace(draft, target)
 
 
+def remove(path: str) -> None:
+    """Take the socket away, and its directory where it was made for nothing else."""
+    with suppress(OSError):
+        os.unlink(path)
+        if path.startswith("/tmp/"):  # noqa: S108 - ours, made by `_bind`
+            os.rmdir(os.path.dirname(path))
+
+
 def inode(path: str) -> int:
     """What tells this socket from one that replaced it; 0 if there is none."""
     try:

@@ -1,0 +1,88 @@
+"""The check that a Git hook runs: what would change here, and may it?
+
+Every module that is imported here costs each commit its time. What asks the hub is imported while Git is at work,
+and what only a refusal needs is imported there.
+"""
+
+from __future__ import annotations
+
+import os
+
+from synapse_git import checkout
+from synapse_git.errors import SynapseError
+from synapse_hooks import changes
+from synapse_hooks.judged import Judgement
+from synapse_hooks.run import Run, say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from synapse_git.checkout import Checkout
+    from synapse_hooks.refusal import Circumstances
+
+
+def main(arguments: Sequence[str]) -> bool:
+    """``HOOK PPID GENERIC [ARGUMENT…]``: may Git go on? If not, the reason was said."""
+    moment, parent, generic, *rest = arguments
+    run = Run(moment, int(parent), generic, os.environ)
+    try:
+        if moment == "reference-transaction":
+            from synapse_hooks import updates
+
+            return updates.judge(run, rest)
+        return _judge_index(run)
+    except SynapseError as error:
+        say(f"{error.reason}: {error}" if error.reason else str(error))
+        return False
+
+
+def _judge_index(run: Run) -> bool:
+    """May what the index holds be committed?"""
+    here = checkout.around_hook(os.getcwd(), run.env)
+    index = os.path.join(here.root, run.env.get("GIT_INDEX_FILE") or here.git_dir + "/index")
+    judgement = Judgement(here.git_dir, index, run.parent, run.env)
+    judgement.pin_index()
+    heads = _merged_heads(run, here)
+    staged = changes.Staged(run.asking, ["HEAD", *heads])
+    settings = run.ask_settings(here)
+    from synapse_git import identity
+    from synapse_hooks import gate
+    from synapse_hooks.verdict import Change
+
+    run.read_settings(here, settings)
+    tree, namespace = here.tree(), here.namespace()
+    judgement.pin_trees(namespace, tree, first=here.outer is here)
+    paths, shared = staged.finish()
+    if paths and (tree or namespace):
+        change = Change(
+            identity.who(None, run.env, here.outer.git_dir),
+            namespace,
+            tree,
+            "merge" if heads else "commit",
+            changes.spelled(paths, here),
+            changes.spelled(shared, here),
+        )
+
+        def circumstances() -> Circumstances:
+            from synapse_hooks import operation, refusal
+
+            interrupted = operation.under_way(here.git_dir, run.moment, run.parent, run.env)
+            around = refusal.Circumstances(interrupted, paths, change.paths, index)
+            around.unborn = staged.unborn
+            return around
+
+        if not gate.passes(change, circumstances, run.env):
+            return False
+    judgement.write()
+    return True
+
+
+def _merged_heads(run: Run, here: Checkout) -> list[str]:
+    if run.moment != "pre-merge-commit" and not os.path.lexists(here.git_dir + "/MERGE_HEAD"):
+        return []
+    from synapse_hooks import operation
+
+    if run.moment == "pre-merge-commit":
+        return operation.announced_heads(run.env)
+    return operation.merged_heads(here.git_dir)

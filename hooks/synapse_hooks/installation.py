@@ -1,0 +1,107 @@
+"""Put the guard into a repository, and take it out again.
+
+Two ways, so that it lives beside every other tool for hooks: `beside` where Git looks into the repository's own
+directory of hooks, `include` where ``core.hooksPath`` sends it elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+
+from synapse_git.errors import CheckoutError
+from synapse_hooks import hookspath, include, judged, shims
+from synapse_hooks.repository import Repository
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+# No other tool writes this one, so it also stands where Git finds it should core.hooksPath be unset one day.
+_BACKSTOP = ("reference-transaction",)
+
+
+def install(cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
+    """Guard the repository around ``cwd`` in all its worktrees; what was done, as a JSON document.
+
+    ``mode`` (`Repository.mode`), ``hooks_dir``, ``written`` (files), ``chained`` (hooks of others), ``changed``.
+
+    Raises:
+        CheckoutError: it cannot be guarded; the text says what to do.
+    """
+    repository = Repository(cwd, env)
+    with repository.alone():
+        if repository.displaced(everywhere=True) or not repository.owns_hooks_dir:
+            written = _include(repository, repository.config)
+            written += _put_beside(repository, _BACKSTOP if repository.owns_hooks_dir else ())
+        else:
+            written = _put_beside(repository, shims.JUDGING)
+            written += [repository.config] if include.switch_off(repository.config) else []
+        for git_dir in repository.git_dirs():
+            written += _guard_worktree(repository, git_dir + "/config.worktree")
+    mode = repository.mode()
+    if not mode:
+        raise CheckoutError(
+            f"core.hooksPath still leads to {repository.displaced()}. "
+            "See where it is set: git config --show-origin --get-all core.hooksPath"
+        )
+    return _report(repository, mode, written)
+
+
+def uninstall(cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
+    """Leave the repository around ``cwd`` as if it had never been guarded; what was done, as `install` says it.
+
+    The user's own directory of hooks stays: other repositories may use it.
+
+    Raises:
+        CheckoutError: something cannot be written.
+    """
+    repository = Repository(cwd, env)
+    mode = repository.mode()
+    with repository.alone():
+        configs = [repository.config, *(git_dir + "/config.worktree" for git_dir in repository.git_dirs())]
+        written = [config for config in configs if include.switch_off(config)]
+        written += _put_beside(repository, ())
+        for git_dir in repository.git_dirs():
+            judged.forget(git_dir)
+        if os.path.exists(repository.made_mark):
+            if os.path.isdir(repository.hooks_dir) and not os.listdir(repository.hooks_dir):
+                os.rmdir(repository.hooks_dir)
+            os.unlink(repository.made_mark)
+    return {**_report(repository, mode, written), "chained": []}
+
+
+def _report(repository: Repository, mode: str, written: list[str]) -> dict[str, Any]:
+    return {
+        "mode": mode,
+        "hooks_dir": repository.directory(mode),
+        "written": written,
+        "chained": repository.chained(mode),
+        "changed": bool(written),
+    }
+
+
+def _put_beside(repository: Repository, names: Sequence[str]) -> list[str]:
+    """Have ``names`` and no other of our hooks in the repository's own directory; what was written."""
+    if names and not os.path.isdir(repository.hooks_dir):
+        os.makedirs(os.path.dirname(repository.made_mark), exist_ok=True)
+        os.close(os.open(repository.made_mark, os.O_WRONLY | os.O_CREAT, 0o644))
+        os.mkdir(repository.hooks_dir)
+    return [hook.path for hook in repository.hooks() if (hook.install() if hook.name in names else hook.uninstall())]
+
+
+def _guard_worktree(repository: Repository, config: str) -> list[str]:
+    """A worktree whose own configuration sets ``core.hooksPath`` needs an include of its own."""
+    ours = include.directory(repository.env)
+    if any(value != ours for value in hookspath.in_file(config, repository.env)):
+        return _include(repository, config)
+    return [config] if include.switch_off(config) else []
+
+
+def _include(repository: Repository, config: str) -> list[str]:
+    """Have ``config`` end with the include, unless what it says amounts to that; what was written."""
+    written = include.write_hooks(repository.env)
+    values = hookspath.in_file(config, repository.env)
+    if not values or values[-1] != include.directory(repository.env):
+        written += [config] if include.switch_on(config, repository.env) else []
+    return written

@@ -1,0 +1,159 @@
+"""Judged once: what lets the later hooks of one Git operation pass without starting Python again.
+
+A passed check leaves a record that names the Git process it ran for, and pins by hard links what the verdict rested
+on: the index, and a file per tree that the hub removes when it grants there. While all links lead to the same files,
+the verdict holds. The shims read the record; whatever goes wrong here only means that they ask again.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from synapse_git import address
+from synapse_git.record import FOLDER
+from synapse_hooks import process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_NAME = "judged"
+_INDEX = "judged-index"
+# Which directory of hooks is displaced, as the shims found for one Git process.
+_SHIMS = "displaced"
+# A pin that lost its worktree goes after this time. Losing one that is in use costs one more check.
+_STALE_S = 7 * 86400.0
+
+
+class Judgement:
+    """One verdict in the making. Pin first, then judge, then `write`.
+
+    ``git_dir``: of the checkout that is judged; ``index``: the file that Git names; ``parent``: Git's pid.
+    """
+
+    def __init__(self, git_dir: str, index: str, parent: int, env: Mapping[str, str]) -> None:
+        self._folder = f"{git_dir}/{FOLDER}"
+        self._index = index
+        self._parent = parent
+        self._env = env
+        self._pins: list[str] = []
+        # Whoever names the hub may name one that keeps its state elsewhere.
+        self._sound = not address.configured(env)
+
+    def pin_index(self) -> None:
+        """Call before the index is read."""
+        if not self._sound:
+            return
+        target = f"{self._folder}/{_INDEX}"
+        try:
+            os.makedirs(self._folder, exist_ok=True)
+            if os.path.islink(self._index):
+                raise OSError("what a link leads to may change under a pin")
+            _link(self._index, target)
+        except OSError:
+            self._sound = False
+
+    def pin_trees(self, namespace: str, tree: str, *, first: bool) -> None:
+        """Call before the hub is asked. ``tree`` '': no claim was ever made in the tree of this checkout.
+
+        ``first``: its id would be made in this very git dir, where the shims can see that.
+        """
+        self._sound = self._sound and bool(namespace) and bool(tree or first)
+        if not self._sound:
+            return
+        state = address.state_dir(self._env)
+        former = self._former()
+        try:
+            owner = tree.removeprefix("wt:") or f"{os.stat(self._folder).st_ino:x}"
+            _make_private(state, os.path.dirname(address.generation_file(state, namespace, tree)))
+            if tree:
+                self._pins += _pin(address.generation_file(state, namespace, tree), owner, former)
+            else:
+                self._pins += ["", ""]
+            self._pins += _pin(address.generation_file(state, namespace, ""), owner, former)
+        except OSError:
+            self._sound = False
+
+    def write(self) -> None:
+        """The change may go in."""
+        started = process.started(self._parent, self._env)
+        lines = [str(self._parent), started, self._index, *self._pins]
+        if not self._sound or not started or any("\n" in line for line in lines):
+            return
+        draft = f"{self._folder}/{_NAME}.draft"
+        try:
+            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            try:
+                os.write(descriptor, os.fsencode("\n".join(lines) + "\n"))
+            finally:
+                os.close(descriptor)
+            os.replace(draft, f"{self._folder}/{_NAME}")
+        except OSError:
+            pass
+
+    def _former(self) -> list[str]:
+        """The lines of the last record, whose pins serve again if they still hold."""
+        try:
+            with open(f"{self._folder}/{_NAME}", "rb") as file:
+                return os.fsdecode(file.read(65536)).split("\n")
+        except OSError:
+            return []
+
+
+def forget(git_dir: str) -> None:
+    """Remove what hooks left in a checkout whose guard is taken away."""
+    for name in (_NAME, _INDEX, _SHIMS):
+        if os.path.lexists(f"{git_dir}/{FOLDER}/{name}"):
+            os.unlink(f"{git_dir}/{FOLDER}/{name}")
+
+
+def _pin(path: str, owner: str, former: list[str]) -> list[str]:
+    """``path``, made if it is missing, and a link to it. A name of a link is never used for another file.
+
+    Raises:
+        OSError: also when a grant removed ``path`` in between.
+    """
+    os.close(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600))
+    prefix = f"{path}.{owner}."
+    for link in former:
+        if link.startswith(prefix) and _same(path, link):
+            return [path, link]
+    link = prefix + os.urandom(6).hex()
+    os.link(path, link)
+    _sweep(prefix, (path, link))
+    return [path, link]
+
+
+def _sweep(prefix: str, kept: tuple[str, str]) -> None:
+    """Remove this checkout's former pins of the file, and what nobody has renewed for long."""
+    horizon = time.time() - _STALE_S
+    with os.scandir(os.path.dirname(prefix)) as entries:
+        for entry in entries:
+            try:
+                if entry.path not in kept and (entry.path.startswith(prefix) or entry.stat().st_mtime < horizon):
+                    os.unlink(entry.path)
+            except FileNotFoundError:
+                pass
+
+
+def _make_private(*directories: str) -> None:
+    for directory in directories:
+        if not os.path.isdir(directory):
+            os.makedirs(directory, mode=0o700, exist_ok=True)
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        if not os.path.samefile(source, target):
+            os.unlink(target)
+            os.link(source, target)
+
+
+def _same(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False

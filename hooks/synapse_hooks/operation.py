@@ -1,0 +1,65 @@
+"""The Git operation that a hook interrupts: what it is called, and how its author gets out of it."""
+
+from __future__ import annotations
+
+import os
+
+from synapse_hooks import process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# What Git keeps in the git dir while an operation waits for its author, and how it is given up.
+_WAITING = (
+    ("rebase-apply/applying", "am", "git am --abort"),
+    ("rebase-apply", "rebase", "git rebase --abort"),
+    ("rebase-merge", "rebase", "git rebase --abort"),
+    ("MERGE_HEAD", "merge", "git merge --abort"),
+    ("CHERRY_PICK_HEAD", "cherry-pick", "git cherry-pick --abort"),
+    ("REVERT_HEAD", "revert", "git revert --abort"),
+)
+
+
+class Operation:
+    """``name``: the Git command; ``way_out``: what to type to give it up, '' where nothing was begun.
+
+    ``again``: what to type to try once more.
+    """
+
+    __slots__ = ("again", "name", "way_out")
+
+    def __init__(self, name: str, way_out: str, again: str) -> None:
+        self.name = name
+        self.way_out = way_out
+        self.again = again
+
+
+def under_way(git_dir: str, moment: str, parent: int, env: Mapping[str, str]) -> Operation:
+    """What is going on in ``git_dir`` while the hook ``moment`` runs for the process ``parent``."""
+    typed = process.verb(parent, env) or "commit"
+    if moment == "pre-merge-commit":
+        return Operation("merge", "git merge --abort", "git merge --continue")
+    for mark, name, way_out in _WAITING:
+        if os.path.lexists(f"{git_dir}/{mark}"):
+            return Operation(name, way_out, "git commit …" if typed == "commit" else f"git {name} --continue")
+    if typed != "revert":
+        return Operation(typed, "", f"git {typed} …")
+    if os.path.lexists(f"{git_dir}/sequencer"):
+        return Operation(typed, "git revert --abort", "git revert --continue")
+    # Of a single one that met no conflict Git keeps no trace, so there is nothing to abort or to continue.
+    return Operation(typed, "git reset --merge", "git commit")
+
+
+def merged_heads(git_dir: str) -> list[str]:
+    """The other parents of a merge that is about to be committed; none where there is no merge."""
+    try:
+        with open(git_dir + "/MERGE_HEAD", encoding="ascii") as file:
+            return file.read().split()
+    except OSError:
+        return []
+
+
+def announced_heads(env: Mapping[str, str]) -> list[str]:
+    """The same in pre-merge-commit, which runs before there is a MERGE_HEAD."""
+    return [name.removeprefix("GITHEAD_") for name in env if name.startswith("GITHEAD_")]

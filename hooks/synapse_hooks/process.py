@@ -1,0 +1,65 @@
+"""The Git process that started a hook: since when it runs and what it was asked to do."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_PS = "/bin/ps"
+# Options of Git itself that take their value from the next word.
+_VALUED = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env", "--super-prefix")
+
+
+def started(pid: int, env: Mapping[str, str]) -> str:
+    """When ``pid`` started, spelled as the shims spell it; '' if that cannot be told."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            # The name of the program stands in parentheses and may hold anything, even parentheses.
+            return file.read().rpartition(b") ")[2].split()[19].decode("ascii")
+    except (OSError, IndexError):
+        return _ps("lstart=", pid, env)
+
+
+def verb(pid: int, env: Mapping[str, str]) -> str:
+    """The Git command that ``pid`` runs, ``commit`` or ``revert`` perhaps; '' if that cannot be told."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = os.fsdecode(file.read()).split("\0")
+    except OSError:
+        words = _ps("args=", pid, env).split(" ")
+    return subcommand(words)
+
+
+def subcommand(words: Sequence[str]) -> str:
+    """The Git command in ``words``, the first of which is Git itself; '' if there is none."""
+    rest = iter(words[1:])
+    for word in rest:
+        if word in _VALUED:
+            next(rest, "")
+        elif not word.startswith("-"):
+            return word
+    return ""
+
+
+def _ps(column: str, pid: int, env: Mapping[str, str]) -> str:
+    """One column of ``ps``, for systems without ``/proc``."""
+    output, write = os.pipe()
+    try:
+        child = os.posix_spawn(
+            _PS,
+            [_PS, "-o", column, "-p", str(pid)],
+            {**env, "LC_ALL": "C"},
+            file_actions=[(os.POSIX_SPAWN_DUP2, write, 1), (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)],
+        )
+    except OSError:
+        os.close(write)
+        os.close(output)
+        return ""
+    os.close(write)
+    with open(output, "rb") as file:
+        text = file.read()
+    os.waitpid(child, 0)
+    return os.fsdecode(text.rstrip(b"\n"))

@@ -1,0 +1,77 @@
+"""One run of a hook: what Git told it, and where that is."""
+
+from __future__ import annotations
+
+import os
+
+from synapse_git import checkout
+from synapse_git.errors import CheckoutError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from synapse_git.checkout import Checkout
+    from synapse_git.git import Question
+
+# Of Git's variables a hook inherits, those that say where things are. The others trace, run or redirect something.
+_PLACES = (
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_DEFAULT_HASH",
+    "GIT_DIR",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_EXEC_PATH",
+    "GIT_INDEX_FILE",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_QUARANTINE_PATH",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+)
+
+
+class Run:
+    """``moment``: the hook's name; ``parent``: Git's pid; ``generic``: the directory of the user's own hooks or ''.
+
+    ``env``: the environment as Git left it; ``asking``: the same for questions about the very repository that the
+    hook runs in.
+    """
+
+    __slots__ = ("asking", "env", "generic", "moment", "parent")
+
+    def __init__(self, moment: str, parent: int, generic: str, env: Mapping[str, str]) -> None:
+        self.moment = moment
+        self.parent = parent
+        self.generic = generic
+        self.env = env
+        self.asking = {
+            key: value
+            for key, value in env.items()
+            if not key.startswith("GIT_") or key in _PLACES or key.startswith("GIT_CONFIG")
+        }
+        self.asking["LC_ALL"] = "C"
+
+    def ask_settings(self, here: Checkout) -> Question | None:
+        """Start reading the configuration of ``here``; a submodule has its superproject's already."""
+        return checkout.settings_question(self.asking) if here.outer is here else None
+
+    def read_settings(self, here: Checkout, question: Question | None) -> None:
+        """Fill in the configuration of ``here`` from what `ask_settings` started.
+
+        Raises:
+            CheckoutError: Git cannot read it.
+        """
+        if question is None:
+            return
+        status, output, complaint = question.finish()
+        if status > 1:
+            raise CheckoutError(f"git cannot read its configuration: {complaint.removeprefix('fatal: ')}")
+        here.settings = checkout.parse_settings(output)
+
+
+def say(text: str) -> None:
+    """To standard error, which Git passes on to whoever typed the command."""
+    os.write(2, f"synapse-git: {text}\n".encode("utf-8", "backslashreplace"))

@@ -1,0 +1,54 @@
+"""How the guard of a repository stands: read only."""
+
+from __future__ import annotations
+
+from synapse_hooks import include, shims
+from synapse_hooks.repository import Repository
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+def status(cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
+    """The guard of the repository around ``cwd``, as a JSON document.
+
+    ``guarded``: does every hook that judges run?; ``mode``, ``hooks_dir`` and ``chained`` as `installation.install`
+    has them; ``hooks``: the state of each (`shims.state`); ``interpreter``: what they start, and
+    ``interpreter_exists``; ``detail``: what is amiss, in words.
+    """
+    repository = Repository(cwd, env)
+    mode = repository.mode()
+    states = _states(repository, mode)
+    shim = shims.read(f"{repository.directory(mode)}/{shims.JUDGING[0]}")
+    return {
+        "guarded": all(state in ("current", "outdated") for state in states.values()),
+        "mode": mode,
+        "hooks_dir": repository.directory(mode),
+        "hooks": states,
+        "chained": repository.chained(mode),
+        "interpreter": shim.python if shim else "",
+        "interpreter_exists": bool(shim and shim.works),
+        "detail": _complaint(repository, mode, states),
+    }
+
+
+def _states(repository: Repository, mode: str) -> dict[str, str]:
+    found = dict.fromkeys(shims.JUDGING, "missing")
+    if mode == "hooks":
+        found |= {hook.name: hook.state() for hook in repository.hooks()}
+    elif mode == "include":
+        here = include.directory(repository.env)
+        found = {name: shims.state(f"{here}/{name}", shims.text(name, here=here)) for name in found}
+    return found
+
+
+def _complaint(repository: Repository, mode: str, states: Mapping[str, str]) -> str:
+    if not mode:
+        return f"core.hooksPath leads past it, to {repository.displaced()}"
+    if all(state == "missing" for state in states.values()):
+        return "not installed"
+    if "broken" in states.values():
+        return "its hooks start a program that is gone"
+    return ", ".join(f"{name} is {state}" for name, state in states.items() if state != "current")

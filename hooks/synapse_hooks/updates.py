@@ -1,0 +1,147 @@
+"""The backstop: an update of a reference that some checkout stands on, judged by the commits that it brings in.
+
+Plumbing, and whatever else came past the hooks of a commit, ends here. ``HEAD`` is locked meanwhile, so this is short.
+"""
+
+from __future__ import annotations
+
+import os
+
+from synapse_git import checkout, identity
+from synapse_git.record import FOLDER
+from synapse_hooks import changes, commits, gate
+from synapse_hooks.run import say
+from synapse_hooks.verdict import Change
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from synapse_git.checkout import Checkout
+    from synapse_hooks.refusal import Circumstances
+    from synapse_hooks.run import Run
+
+# What stands in the HEAD file where references are kept in tables, so that Git itself takes it for a repository.
+_STUB = "refs/heads/.invalid"
+
+
+class Update:
+    """``ref`` goes from ``old`` ('': whatever it is now) to ``new``, which moves the checkout of ``git_dir``."""
+
+    __slots__ = ("git_dir", "new", "old", "ref")
+
+    def __init__(self, git_dir: str, ref: str, old: str, new: str) -> None:
+        self.git_dir = git_dir
+        self.ref = ref
+        self.old = old
+        self.new = new
+
+
+def judge(run: Run, rest: Sequence[str]) -> bool:
+    """May the references be updated? ``rest``: a line that was read already, the hook to run next, its arguments.
+
+    That hook needs the lines too, so it is run from here, in the place of this process.
+    """
+    line, following, *arguments = rest
+    lines = os.fsencode(line and line + "\n") + _read_all()
+    here = checkout.around_hook(os.getcwd(), run.env)
+    updates = {update.git_dir: update for update in concerning(here, os.fsdecode(lines))}
+    if updates:
+        run.read_settings(here, run.ask_settings(here))
+    if not all(_passes(run, here, update) for update in updates.values()):
+        return False
+    if following:
+        _hand_on(lines, [following, *arguments], here.git_dir)
+    return True
+
+
+def concerning(here: Checkout, lines: str) -> Iterator[Update]:
+    """Those of ``OLD NEW REF`` lines that give a checkout of this repository another commit."""
+    standing: list[tuple[str, str]] = []
+    for line in lines.split("\n"):
+        old, _, rest = line.partition(" ")
+        new, _, ref = rest.partition(" ")
+        if old == new or not new.strip("0") or new.startswith("ref:"):
+            continue
+        known = old if old.strip("0") and not old.startswith("ref:") else ""
+        if ref == "HEAD":
+            yield Update(here.git_dir, ref, known, new)
+        elif ref.startswith("refs/heads/"):
+            standing = standing or list(_standing(here))
+            for git_dir, branch in standing:
+                if branch in (ref, _STUB):
+                    yield Update(git_dir, ref, known, new)
+
+
+def _standing(here: Checkout) -> Iterator[tuple[str, str]]:
+    """The git dir of each checkout of this repository, and the branch that it stands on."""
+    linked = here.common_dir + "/worktrees"
+    names = os.listdir(linked) if os.path.isdir(linked) else []
+    for git_dir in (here.common_dir, *(f"{linked}/{name}" for name in names)):
+        try:
+            with open(git_dir + "/HEAD", "rb") as file:
+                yield git_dir, os.fsdecode(file.read(8192)).removeprefix("ref:").strip()
+        except OSError:
+            continue
+
+
+def _passes(run: Run, here: Checkout, update: Update) -> bool:
+    there = here
+    if not os.path.samefile(update.git_dir, here.git_dir):
+        there = checkout.Checkout(here.root, update.git_dir, here.common_dir, here.settings)
+    tree, namespace = there.tree(), there.namespace()
+    if not tree and not namespace:
+        return True
+    paths, shared = commits.changed(run.asking, here.git_dir, update.ref, update.old, update.new)
+    if not paths:
+        return True
+    _warn_if_displaced(run, here)
+    agent = identity.who(None, run.env, here.outer.git_dir)
+    change = Change(agent, namespace, tree, "ref", changes.spelled(paths, there), changes.spelled(shared, there))
+
+    def circumstances() -> Circumstances:
+        from synapse_hooks import operation, refusal
+
+        interrupted = operation.under_way(here.git_dir, run.moment, run.parent, run.env)
+        return refusal.Circumstances(interrupted, paths, change.paths)
+
+    return gate.passes(change, circumstances, run.env)
+
+
+def _warn_if_displaced(run: Run, here: Checkout) -> None:
+    """Say that the hooks are gone which judge earlier and leave an operation in a better state."""
+    if run.generic:
+        return  # those are in the same directory, which is nobody else's
+    try:
+        with open(f"{here.common_dir}/hooks/prepare-commit-msg", "rb") as file:
+            if b"\n# synapse-git hook " in file.read(256):
+                return
+    except OSError:
+        pass
+    say("its other hooks were displaced here. Put them back: synapse-git install")
+
+
+def _read_all() -> bytes:
+    parts = []
+    while part := os.read(0, 262144):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _hand_on(lines: bytes, command: list[str], git_dir: str) -> None:
+    """Become ``command``, with ``lines`` on standard input."""
+    path = f"{git_dir}/{FOLDER}/lines.{os.getpid()}"
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w+b", buffering=0) as file:
+        os.unlink(path)
+        file.write(lines)
+        file.seek(0)
+        os.dup2(file.fileno(), 0)
+    try:
+        os.execv(command[0], command)  # noqa: S606 - as Git would run it
+    except OSError as error:
+        import errno
+
+        if error.errno != errno.ENOEXEC:
+            raise
+        os.execv("/bin/sh", ["/bin/sh", *command])  # noqa: S606 - as Git runs what has no interpreter

@@ -1,0 +1,113 @@
+"""Ask the hub whether a change may go in."""
+
+from __future__ import annotations
+
+import time
+
+from synapse_git import starter
+from synapse_git.constants import HOOK_DEADLINE_SECONDS, HOOK_START_DEADLINE_SECONDS
+from synapse_git.errors import HubUnreachable, Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from synapse_git.exchange import Answer, Line
+
+_PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/@")
+
+
+class Change:
+    """Who would change what.
+
+    ``agent``, ``namespace``, ``tree``: as claims are keyed; ``action``: ``commit``, ``merge`` or ``ref``; ``paths``:
+    what changes in the tree, NUL-terminated; ``shared``: what of it counts in the namespace's shared tree.
+    """
+
+    __slots__ = ("action", "agent", "namespace", "paths", "shared", "tree")
+
+    def __init__(self, agent: str, namespace: str, tree: str, action: str, paths: bytes, shared: bytes) -> None:
+        self.agent = agent
+        self.namespace = namespace
+        self.tree = tree
+        self.action = action
+        self.paths = paths
+        self.shared = shared
+
+    def parts(self) -> list[tuple[str, str, bytes]]:
+        """What to ask about: namespace, tree and paths. One question will do unless the paths are not the same."""
+        if self.shared == self.paths:
+            return [(self.namespace, self.tree, self.paths)]
+        return [part for part in (("", self.tree, self.paths), (self.namespace, "", self.shared)) if part[2]]
+
+
+def ask(change: Change, env: Mapping[str, str]) -> str:
+    """'' if the change may go in, else what its author should hear about it.
+
+    Raises:
+        Refused: it may not; the problem document says why.
+        HubUnreachable: nobody can tell within `HOOK_DEADLINE_SECONDS`.
+    """
+    now = time.monotonic()
+    deadline, start_deadline = now + HOOK_DEADLINE_SECONDS, now + HOOK_START_DEADLINE_SECONDS
+    try:
+        return _ask(change, env, deadline, start_deadline)
+    except HubUnreachable:
+        # A hub that was just stopping is followed by another; one that is silent has used the time up.
+        if time.monotonic() >= deadline:
+            raise
+    return _ask(change, env, deadline, start_deadline)
+
+
+def _ask(change: Change, env: Mapping[str, str], deadline: float, start_deadline: float) -> str:
+    with starter.connect(env, deadline=deadline, start_deadline=start_deadline) as line:
+        return "\n".join(filter(None, [_judge(line, change, *part) for part in change.parts()]))
+
+
+def _judge(line: Line, change: Change, namespace: str, tree: str, paths: bytes) -> str:
+    headers = (
+        ("Content-Type", "application/x-synapse-paths"),
+        ("Synapse-Agent", quote(change.agent)),
+        ("Synapse-Namespace", quote(namespace)),
+        ("Synapse-Worktree", quote(tree)),
+        ("Synapse-Action", change.action),
+    )
+    answer = line.ask("POST", "/v2/guard", headers, paths)
+    word = answer.headers.get("synapse-verdict", "")
+    if answer.status == 200 and word == "allow":
+        return ""
+    document = parse(answer)
+    if answer.status == 200 and word == "warn":
+        from synapse_git import explain
+
+        return explain.problem(document)
+    raise Refused(document)
+
+
+def parse(answer: Answer) -> dict[str, Any]:
+    """The document of an answer.
+
+    Raises:
+        HubUnreachable: it is none, so that what answered is no hub that this version can talk to.
+    """
+    import json
+
+    try:
+        document = json.loads(answer.body)
+    except ValueError:
+        document = None
+    if not isinstance(document, dict) or "reason" not in document:
+        raise HubUnreachable(
+            f"the hub gave an answer (status {answer.status}) that this version does not understand. "
+            "Restart it: synapse-git hub stop"
+        )
+    return document
+
+
+def quote(text: str) -> str:
+    """``text`` percent-encoded for a header."""
+    if _PLAIN.issuperset(text):
+        return text
+    raw = text.encode("utf-8", "surrogateescape")
+    return "".join(chr(byte) if chr(byte) in _PLAIN else f"%{byte:02X}" for byte in raw)

@@ -1,0 +1,66 @@
+"""What the guard adds to ``git commit``, beside a pre-commit hook that starts an interpreter and does nothing."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from pathlib import Path
+
+from tests.bench.measure import Row, process, turns
+from tests.box import Box
+
+ROUNDS = {1: 30, 1_000: 20, 20_000: 10}
+GOALS = {1: 2.5, 1_000: 2.0, 20_000: 2.0}
+
+
+def rows(box: Box) -> list[Row]:
+    """One row for each number of staged files. At 1 the floor is the interpreter; above, that and Git's own diff."""
+    return [_row(box, count) for count in (1, 1_000, 20_000)]
+
+
+def _row(box: Box, count: int) -> Row:
+    repositories = {kind: _repository(box, f"{kind}-{count}", count) for kind in ("plain", "floor", "guard")}
+    hook = repositories["floor"] / ".git/hooks/pre-commit"
+    hook.write_text(f"#!/bin/sh\nexec '{sys.executable}' -I -S -c pass\n")
+    hook.chmod(0o755)
+    box.done("synapse-git", "install", cwd=repositories["guard"])
+    box.done("synapse-git", "claim", "-t", "held", "elsewhere", cwd=repositories["guard"], agent="bob")
+
+    env = box.env | {"SYNAPSE_AGENT": "ana"}
+    commit = ["git", "commit", "-qm", "change"]
+    actions = {kind: process(commit, env, root) for kind, root in repositories.items()}
+    before = {kind: process(["git", "reset", "-q", "--soft", "base"], env, root) for kind, root in repositories.items()}
+    diff = ["git", "diff-index", "--cached", "--no-renames", "--name-only", "-z", "HEAD"]
+    actions["diff"], before["diff"] = process(diff, env, repositories["plain"]), before["plain"]
+    taken = turns(actions, ROUNDS[count], before)
+
+    # Differences within a round: what the machine did meanwhile drops out.
+    added = _median_difference(taken["guard"], taken["plain"])
+    floor = _median_difference(taken["floor"], taken["plain"])
+    if count > 1:
+        floor += statistics.median(taken["diff"])
+    files = "1 file" if count == 1 else f"{count:,} files"
+    return Row(f"added to `git commit` of {files}", added * 1e3, floor * 1e3, GOALS[count])
+
+
+def _median_difference(longer: list[float], shorter: list[float]) -> float:
+    return statistics.median(more - less for more, less in zip(longer, shorter, strict=True))
+
+
+def _repository(box: Box, name: str, count: int) -> Path:
+    """A repository with ``count`` files committed under the tag ``base``, and changed, and staged."""
+    root = box.cwd / name
+    box.done("git", "init", "-q", root)
+    for key, value in (("gc.auto", "0"), ("maintenance.auto", "false")):
+        box.done("git", "config", key, value, cwd=root)
+    _write(box, root, count, "before")
+    box.done("git", "commit", "-qm", "base", cwd=root)
+    box.done("git", "tag", "base", cwd=root)
+    _write(box, root, count, "after")
+    return root
+
+
+def _write(box: Box, root: Path, count: int, text: str) -> None:
+    for number in range(count):
+        box.write(f"src/{number // 200}/{number}.txt", f"{text}\n", cwd=root)
+    box.done("git", "add", ".", cwd=root)

@@ -1,0 +1,112 @@
+"""Going ahead in spite of a refusal: allowed with a reason, and always on record."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.box import Box
+from tests.hooking import allowed, claim, refused
+
+WHY = {"SYNAPSE_OVERRIDE": "the build is red"}
+AWAY = {"SYNAPSE_HUB": "/nowhere/hub.sock"}
+
+
+@pytest.fixture
+def held(box: Box, repo: Path) -> Path:
+    """A guarded repository in which bob holds ``src/b.py`` and ana has changed it."""
+    claim(box, "bob", "src/b.py")
+    box.write("src/b.py")
+    return repo
+
+
+def _overrides(box: Box) -> list[dict[str, object]]:
+    """The overrides that are on record."""
+    lines = box.done("synapse-git", "log", "--json").splitlines()
+    events = [event for line in lines for event in _flat(json.loads(line))]
+    return [event for event in events if "override" in str(event.get("event", event.get("kind", "")))]
+
+
+def _flat(document: object) -> list[dict[str, object]]:
+    if isinstance(document, list):
+        return document
+    assert isinstance(document, dict)
+    events = document.get("events")
+    return events if isinstance(events, list) else [document]
+
+
+def test_an_override_goes_through_and_is_recorded_once(box: Box, held: Path) -> None:
+    """Said on standard error, and found in the audit trail with its reason and whom it went against."""
+    ended = allowed(box.git("commit", "-qam", "x", agent="ana", env=WHY))
+    assert "it is on record" in ended.err
+    (event,) = _overrides(box)
+    text = json.dumps(event)
+    for part in ("the build is red", "src/b.py", "ana", "bob", "commit"):
+        assert part in text
+    assert not list(box.state.glob("overrides/*"))
+
+
+def test_without_a_conflict_there_is_nothing_to_override(box: Box, held: Path) -> None:
+    """The variable set for good leaves no trace while nothing is refused."""
+    box.done("git", "checkout", "-q", "--", ".")
+    box.write("src/a.py")
+    ended = allowed(box.git("commit", "-qam", "x", agent="ana", env=WHY))
+    assert ended.err == ""
+    assert _overrides(box) == []
+
+
+@pytest.mark.parametrize("reason", ["", "  ", "\t"])
+def test_a_blank_reason_does_not_count(box: Box, held: Path, reason: str) -> None:
+    """An override says why."""
+    refused(box.git("commit", "-qam", "x", agent="ana", env={"SYNAPSE_OVERRIDE": reason}), "src/b.py")
+
+
+def test_with_the_hub_away_it_waits_in_a_file(box: Box, held: Path) -> None:
+    """Written durably and privately, with exactly what the hub takes in, and taken in when it is back."""
+    box.stop_hub()
+    ended = allowed(box.git("commit", "-qam", "x", agent="ana", env=WHY | AWAY))
+    assert "until the hub is back" in ended.err
+    files = sorted((box.state / "overrides").iterdir())
+    assert (box.state / "overrides").stat().st_mode & 0o777 == 0o700
+    document = json.loads(files[0].read_text())
+    assert files[0].stat().st_mode & 0o777 == 0o600
+    assert set(document) == {"agent", "namespace", "worktree", "paths", "action", "reason_text", "spooled_at"}
+    assert (document["agent"], document["paths"], document["reason_text"]) == ("ana", ["src/b.py"], "the build is red")
+    assert abs(document["spooled_at"] - time.time()) < 60
+    assert box.synapse("hub", "start").code == 0
+    patience = time.monotonic() + 10
+    while list((box.state / "overrides").iterdir()) and time.monotonic() < patience:
+        time.sleep(0.05)
+    assert len(_overrides(box)) == len(files)
+
+
+def test_one_that_can_be_written_nowhere_does_not_count(box: Box, held: Path) -> None:
+    """Nothing goes in against a claim without a trace."""
+    (box.state / "overrides").write_text("in the way")
+    ended = box.git("commit", "-qam", "x", agent="ana", env=WHY | AWAY)
+    assert ended.code == 1
+    assert "cannot be recorded" in ended.err
+    assert "HUB_UNREACHABLE" in ended.err
+
+
+def test_names_that_are_no_text_are_recorded(box: Box, repo: Path) -> None:
+    """A path that is not UTF-8 travels as its bytes."""
+    with open(os.fsencode(repo) + b"/\xff", "w") as file:
+        file.write("x")
+    box.done("git", "add", "-A")
+    allowed(box.git("commit", "-qm", "x", agent="ana", env=WHY | AWAY))
+    document = json.loads(next((box.state / "overrides").iterdir()).read_text())
+    assert document["paths"] == [{"b64": "/w=="}]
+
+
+def test_plumbing_can_be_overridden(box: Box, held: Path) -> None:
+    """The backstop knows the same way round."""
+    tree = box.done("git", "stash", "create").strip()
+    made = box.done("git", "commit-tree", "-p", "HEAD", "-m", "x", f"{tree}^{{tree}}").strip()
+    refused(box.git("update-ref", "HEAD", made, agent="ana"), "src/b.py")
+    allowed(box.git("update-ref", "HEAD", made, agent="ana", env=WHY))
+    assert len(_overrides(box)) == 1

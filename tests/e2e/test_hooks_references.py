@@ -1,0 +1,197 @@
+"""The backstop: what comes past the hooks of a commit is judged when a reference is updated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.box import Box
+from tests.hooking import act, allowed, claim, log, refused, script
+
+KEPT = "reference-transaction.kept-by-synapse-git"
+
+
+@pytest.fixture
+def held(box: Box, repo: Path) -> Path:
+    """A guarded repository in which bob holds ``src/b.py``."""
+    claim(box, "bob", "src/b.py")
+    return repo
+
+
+def _commit(box: Box, path: str, *parents: str, text: str = "plumbed\n", cwd: Path | None = None) -> str:
+    """A commit object that changes ``path``, made by plumbing."""
+    box.write(path, text, cwd=cwd)
+    box.done("git", "add", path, cwd=cwd)
+    tree = box.done("git", "write-tree", cwd=cwd).strip()
+    given = [word for parent in parents or ("HEAD",) for word in ("-p", parent)]
+    made = box.done("git", "commit-tree", *given, "-m", "plumbed", tree, cwd=cwd).strip()
+    box.done("git", "reset", "-q", "--hard", cwd=cwd)
+    return made
+
+
+@pytest.mark.parametrize("ref", ["HEAD", "refs/heads/main"])
+def test_plumbing_is_refused(box: Box, held: Path, ref: str) -> None:
+    """A commit made by hand gets as far as the branch, and HEAD stays where it was."""
+    head = box.done("git", "rev-parse", "HEAD")
+    made = _commit(box, "src/b.py")
+    refused(box.git("update-ref", ref, made, agent="ana"), "src/b.py")
+    refused(box.git("update-ref", ref, made, head.strip(), agent="ana"), "src/b.py")
+    assert box.done("git", "rev-parse", "HEAD") == head
+    allowed(box.git("update-ref", ref, _commit(box, "src/a.py"), agent="ana"))
+    allowed(box.git("update-ref", ref, _commit(box, "src/b.py"), agent="bob"))
+
+
+def test_a_branch_of_another_worktree_is_judged_there(box: Box, held: Path) -> None:
+    """Its own claims count, not those of the checkout in which the command runs."""
+    linked = held.parent / "linked"
+    box.done("git", "worktree", "add", "-q", linked, "-b", "side")
+    made = _commit(box, "src/b.py")
+    allowed(box.git("update-ref", "refs/heads/side", made, agent="ana"))
+    claim(box, "bob", "src/a.py", cwd=linked, task="t2")
+    made = _commit(box, "src/a.py")
+    refused(box.git("update-ref", "refs/heads/side", made, agent="ana"), "src/a.py")
+
+
+def test_branches_and_tags_that_nobody_stands_on_are_free(box: Box, held: Path) -> None:
+    """They move no files."""
+    made = _commit(box, "src/b.py")
+    allowed(box.git("branch", "other", made, agent="ana"))
+    allowed(box.git("tag", "mark", made, agent="ana"))
+    allowed(box.git("update-ref", "-d", "refs/heads/other", agent="ana"))
+
+
+def test_going_back_and_forth_is_nobodys_edit(box: Box, held: Path) -> None:
+    """Commits that references or reflogs know were judged when they were made."""
+    box.write("src/b.py")
+    allowed(box.git("commit", "-qam", "x", agent="bob"))
+    allowed(box.git("reset", "-q", "--hard", "HEAD~1", agent="ana"))
+    allowed(box.git("reset", "-q", "--hard", "HEAD@{1}", agent="ana"))
+
+
+def test_what_was_fetched_was_made_elsewhere(box: Box, held: Path) -> None:
+    """A fast-forward to what FETCH_HEAD names passes although no reference names it."""
+    box.done("git", "clone", "-q", held, "../clone")
+    clone = held.parent / "clone"
+    box.write("src/b.py", cwd=clone)
+    box.done("git", "commit", "-qam", "elsewhere", cwd=clone)
+    allowed(box.git("pull", "-q", "--ff-only", "../clone", "main", agent="ana"))
+    assert box.done("git", "log", "-1", "--format=%s") == "elsewhere\n"
+
+
+def test_amending_by_hand_is_judged_by_what_it_changes(box: Box, held: Path) -> None:
+    """A held path that the dropped commit had changed, and the new one does not, is changed back."""
+    box.write("src/b.py")
+    allowed(box.git("commit", "-qam", "x", agent="bob"))
+    again = box.done("git", "commit-tree", "-p", "HEAD~1", "-m", "same", "HEAD^{tree}").strip()
+    allowed(box.git("update-ref", "HEAD", again, agent="ana"))
+    without = box.done("git", "commit-tree", "-p", "HEAD~1", "-m", "without", "HEAD~1^{tree}").strip()
+    refused(box.git("update-ref", "HEAD", without, agent="ana"), "src/b.py")
+
+
+def test_a_merge_by_hand_changes_what_it_brings(box: Box, held: Path) -> None:
+    """In the checkout all that the merge brings moves under its holder's feet."""
+    box.done("git", "branch", "side", _commit(box, "src/b.py"))
+    box.write("src/a.py")
+    allowed(box.git("commit", "-qam", "x", agent="ana"))
+    made = box.done("git", "commit-tree", "-p", "HEAD", "-p", "side", "-m", "merge", "side^{tree}").strip()
+    refused(box.git("update-ref", "HEAD", made, agent="ana"), "src/b.py")
+
+
+def test_a_claim_that_comes_while_the_editor_is_open(box: Box, held: Path) -> None:
+    """Granted after the first hook passed, it still stops the commit, and the index is kept."""
+    box.write("docs/guide.md")
+    box.done("git", "add", ".")
+    editor = script(box.home / "editor", 'synapse-git claim --agent bob -t t2 -- docs/guide.md && echo message >"$1"')
+    ended = refused(box.git("commit", agent="ana", env={"GIT_EDITOR": str(editor)}), "docs/guide.md")
+    assert "displaced" not in ended.err
+    assert box.done("git", "status", "--porcelain") == "M  docs/guide.md\n"
+    allowed(box.synapse("release", "-t", "t2", agent="bob"))
+    allowed(box.git("commit", "-qm", "later", agent="ana"))
+
+
+def test_hooks_that_were_displaced_are_missed(box: Box, held: Path) -> None:
+    """Where another tool has replaced the others, the backstop judges, and says that they are gone."""
+    for name in ("pre-commit", "prepare-commit-msg"):
+        script(held / ".git/hooks" / name, "exit 0")
+    box.write("src/a.py")
+    ended = allowed(box.git("commit", "-qam", "x", agent="ana"))
+    assert "displaced" in ended.err
+    box.write("src/b.py")
+    ended = refused(box.git("commit", "-qam", "x", agent="ana"), "src/b.py")
+    assert "synapse-git install" in ended.err
+    allowed(box.synapse("install"))
+    assert "displaced" not in refused(box.git("commit", "-qam", "x", agent="ana"), "src/b.py").err
+
+
+def test_a_chained_hook_reads_every_line_in_every_state(box: Box, held: Path) -> None:
+    """The hook that was there sees what Git says, whether we had to read it or not."""
+    allowed(box.synapse("uninstall"))
+    script(held / ".git/hooks/reference-transaction", '{ echo "$1"; sed "s/^.* //"; } >>$HOME/log')
+    box.write("src/a.py")
+    box.done("git", "commit", "-qam", "x")
+    before = log(box)
+    assert "refs/heads/main" in before
+    allowed(box.synapse("install"))
+    box.write("src/a.py", "more\n")
+    allowed(box.git("commit", "-qam", "x", agent="ana"))
+    assert log(box) == before
+    script(held / ".git/hooks" / KEPT, 'echo "$1: $(cat)" >>$HOME/log')
+    made = _commit(box, "src/a.py")
+    log(box)
+    allowed(box.git("update-ref", "HEAD", made, agent="ana"))
+    lines = log(box)
+    assert any(line.startswith("prepared: ") and made in line for line in lines)
+    assert len([line for line in lines if made in line]) == 4
+
+
+def test_a_chained_hook_without_an_interpreter_line_runs(box: Box, held: Path) -> None:
+    """What Git would give to a shell, we do as well; and its veto counts."""
+    hook = held / ".git/hooks/reference-transaction"
+    made = _commit(box, "src/a.py")
+    allowed(box.synapse("uninstall"))
+    hook.write_text('read line\necho "$1 $line" >>$HOME/log\n[ "$1" != prepared ]\n')
+    hook.chmod(0o755)
+    allowed(box.synapse("install"))
+    assert box.git("update-ref", "HEAD", made, agent="ana").code != 0
+    assert [line.split(" ")[0] for line in log(box)] == ["prepared", "aborted"]
+
+
+def test_very_many_references_cost_little(box: Box, held: Path) -> None:
+    """An update of thousands of references passes, and one that matters among them is found."""
+    made = _commit(box, "src/b.py")
+    head = box.done("git", "rev-parse", "HEAD").strip()
+    many = "".join(f"update refs/remotes/x/{number} {head}\n" for number in range(2000))
+    allowed(box.git("update-ref", "--stdin", agent="ana", stdin=many.encode()))
+    again = "".join(f"update refs/remotes/y/{number} {head}\n" for number in range(2000))
+    refused(box.git("update-ref", "--stdin", agent="ana", stdin=(again + f"update HEAD {made}\n").encode()))
+
+
+def test_pushing_into_a_guarded_checkout_is_judged(box: Box, held: Path) -> None:
+    """Files that a push would change here belong to their holder."""
+    box.done("git", "config", "receive.denyCurrentBranch", "updateInstead")
+    box.done("git", "clone", "-q", held, "../clone")
+    clone = held.parent / "clone"
+    for path in ("src/b.py", "src/a.py"):
+        box.write(path, cwd=clone)
+        box.done("git", "commit", "-qm", "x", path, cwd=clone)
+        assert box.git("push", "-q", "origin", "HEAD", agent="ana", cwd=clone).code != 0
+        box.done("git", "reset", "-q", "--hard", "origin/main", cwd=clone)
+        if path == "src/b.py":
+            allowed(box.synapse("release", "-t", "t1", agent="bob"))
+            claim(box, "bob", "src/a.py", task="t2")
+
+
+def test_in_include_mode_the_backstop_judges_once(box: Box, held: Path) -> None:
+    """The hook in the repository's own directory does not judge a second time after the user's own."""
+    box.done("git", "config", "core.hooksPath", ".githooks")
+    allowed(box.synapse("install"))
+    assert (held / ".git/hooks/reference-transaction").exists()
+    assert not (held / ".git/hooks/pre-commit").exists()
+    made = _commit(box, "src/b.py")
+    box.done("git", "config", "--unset", "core.hooksPath", ".githooks")
+    ended = refused(box.git("update-ref", "HEAD", made, agent="ana"), "src/b.py")
+    assert ended.err.count("SCOPE_CONFLICT") == 1
+    allowed(box.git("update-ref", "HEAD", made, agent="bob"))
+    act(box, "uninstall")
+    assert not (held / ".git/hooks/reference-transaction").exists()

@@ -1,0 +1,276 @@
+"""The guard in poor company: strange environments, a hub that is away or silent, an interpreter that is gone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from synapse_hooks import shims
+from tests.box import Box
+from tests.hooking import allowed, claim, log, refused, script
+
+
+@pytest.fixture
+def held(box: Box, repo: Path) -> Path:
+    """A guarded repository in which bob holds ``src/b.py``; ana has changed that and more."""
+    claim(box, "bob", "src/b.py")
+    box.write("src/b.py")
+    box.write("src/a.py")
+    return repo
+
+
+def _both(box: Box, env: dict[str, str], *, without: tuple[str, ...] = (), prefix: tuple[str, ...] = ()) -> None:
+    """In ``env``, less ``without``, ana's commit of bob's path is refused and that of her own goes through."""
+    for name in without:
+        box.env.pop(name, None)
+    refused(box.run(*prefix, "git", "commit", "-qm", "x", "src/b.py", agent="ana", env=env), "src/b.py")
+    allowed(box.run(*prefix, "git", "commit", "-qm", "x", "src/a.py", agent="ana", env=env))
+
+
+def test_the_path_of_a_graphical_client(box: Box, held: Path) -> None:
+    """Neither our programs nor anything of the user's need be on PATH."""
+    _both(box, {"PATH": "/usr/bin:/bin"})
+
+
+def test_no_path_but_that_of_git(box: Box, held: Path) -> None:
+    """Git and a shell are enough."""
+    tools = box.home / "bin"
+    tools.mkdir()
+    git = shutil.which("git", path="/usr/bin:/bin:/usr/local/bin:/opt/homebrew/bin")
+    assert git
+    (tools / "git").symlink_to(git)
+    _both(box, {"PATH": str(tools)}, prefix=())
+
+
+def test_closed_standard_streams(box: Box, held: Path) -> None:
+    """A client that gives no input and takes no output is served."""
+    _both(box, {}, prefix=("sh", "-c", 'exec "$@" <&-', "sh"))
+    box.write("src/a.py", "more\n")
+    allowed(box.run("sh", "-c", "exec git commit -qm x src/a.py <&- >&- 2>&-", agent="ana"))
+
+
+def test_a_hook_that_is_started_with_everything_closed(box: Box, held: Path) -> None:
+    """Git opens what is missing; whoever runs hooks otherwise may not."""
+    box.done("git", "add", "src/a.py")
+    allowed(box.run("sh", "-c", "exec .git/hooks/pre-commit <&- >&- 2>&-", agent="ana"))
+    box.done("git", "add", "src/b.py")
+    assert box.run("sh", "-c", "exec .git/hooks/pre-commit <&- >&- 2>&-", agent="ana").code == 1
+
+
+def test_proxies_and_python_variables_change_nothing(box: Box, held: Path) -> None:
+    """The hub is reached directly, and the interpreter hears nobody else."""
+    planted = held.parent / "planted"
+    script(planted / "synapse_hooks/__init__.py", "")
+    (planted / "os.py").write_text("raise SystemExit(0)\n")
+    dead = "http://127.0.0.1:9"
+    proxies = dict.fromkeys(("http_proxy", "HTTP_PROXY", "https_proxy", "ALL_PROXY"), dead)
+    _both(box, proxies | {"PYTHONPATH": str(planted), "PYTHONHOME": "/nowhere", "PYTHONSTARTUP": "/nowhere"})
+
+
+def test_a_repository_that_carries_our_names(box: Box, held: Path) -> None:
+    """Code in the work tree that is called like ours is never run."""
+    for name in ("synapse_hooks", "synapse_git", "synapse_hub"):
+        box.write(f"{name}/__init__.py", "raise SystemExit(0)\n")
+        box.write(f"{name}/__main__.py", "raise SystemExit(0)\n")
+    _both(box, {})
+    box.stop_hub()
+    box.write("src/a.py", "more\n")
+    allowed(box.git("commit", "-qm", "x", "src/a.py", agent="ana"))
+
+
+def test_tracing_of_git_disturbs_nothing(box: Box, held: Path) -> None:
+    """What Git was told to trace or to run elsewhere does not reach the check."""
+    _both(box, {"GIT_TRACE": "1", "GIT_EXTERNAL_DIFF": "false", "GIT_TRACE2_EVENT": "1", "GIT_PAGER": "false"})
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="the home of the password database is the tester's own")
+def test_another_runtime_directory(box: Box, held: Path) -> None:
+    """The hub is found where it was written down, not where this environment would put it."""
+    _both(box, {"XDG_RUNTIME_DIR": "/nowhere"})
+    box.write("src/a.py", "more\n")
+    del box.env["XDG_RUNTIME_DIR"]
+    allowed(box.git("commit", "-qm", "x", "src/a.py", agent="ana"))
+
+
+def test_without_a_home(box: Box, held: Path) -> None:
+    """State is found by its own variable; with neither, the password database would name a home."""
+    box.done("git", "config", "user.name", "T")
+    box.done("git", "config", "user.email", "t@example.invalid")
+    _both(box, {}, without=("HOME",))
+
+
+def test_a_locale_that_is_not_utf_8(box: Box, held: Path) -> None:
+    """Paths are bytes, whatever the locale makes of them."""
+    claim(box, "bob", "docs/日本語.md", task="t2")
+    box.write("docs/日本語.md")
+    box.done("git", "add", "docs")
+    refused(box.git("commit", "-qm", "x", agent="ana", env={"LC_ALL": "C", "LANG": "C"}))
+
+
+def test_a_hub_that_does_not_run_is_started(box: Box, held: Path) -> None:
+    """Nobody has to start it by hand, and claims are as they were."""
+    box.stop_hub()
+    started = time.monotonic()
+    _both(box, {})
+    assert time.monotonic() - started < 10
+    assert box.hub_pid()
+
+
+def test_a_hub_that_cannot_start_is_named(box: Box, held: Path) -> None:
+    """Refused, with the reason, what to type, and that an override exists."""
+    box.stop_hub()
+    (box.state / "journal.db").write_bytes(b"broken")
+    ended = box.git("commit", "-qm", "x", "src/a.py", agent="ana")
+    assert ended.code == 1
+    for part in ("HUB_UNREACHABLE", "synapse-git hub start", "synapse-git doctor", "SYNAPSE_OVERRIDE"):
+        assert part in ended.err
+    assert box.done("git", "status", "--porcelain", "src/a.py") == " M src/a.py\n"
+
+
+@contextmanager
+def _silent_hub(path: Path) -> Iterator[None]:
+    """A socket that takes connections and says nothing."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        before = os.umask(0o177)
+        listener.bind(str(path))
+        os.umask(before)
+        listener.listen(8)
+        kept: list[socket.socket] = []
+
+        def take() -> None:
+            while True:
+                try:
+                    kept.append(listener.accept()[0])
+                except OSError:
+                    return
+
+        taker = threading.Thread(target=take, daemon=True)
+        taker.start()
+        yield
+        listener.shutdown(socket.SHUT_RDWR)
+        taker.join()
+        for line in kept:
+            line.close()
+
+
+def test_a_silent_hub_is_given_two_seconds(box: Box, held: Path) -> None:
+    """Nobody waits for ever, and nobody passes unjudged."""
+    box.stop_hub()
+    path = Path(box.env["XDG_RUNTIME_DIR"]) / "silent.sock"
+    (box.state / "address").write_text(f"{path}\n")
+    with _silent_hub(path):
+        started = time.monotonic()
+        ended = box.git("commit", "-qm", "x", "src/a.py", agent="ana")
+        took = time.monotonic() - started
+    assert ended.code == 1
+    assert "HUB_UNREACHABLE" in ended.err
+    assert 1.9 < took < 3.5
+
+
+def test_a_socket_that_others_could_use_is_not_trusted(box: Box, held: Path) -> None:
+    """What anybody may answer is not asked."""
+    path = Path(box.env["XDG_RUNTIME_DIR"]) / "open.sock"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        path.chmod(0o666)
+        listener.listen(1)
+        ended = box.git("commit", "-qm", "x", "src/a.py", agent="ana", env={"SYNAPSE_HUB": str(path)})
+    assert ended.code == 1
+    assert "open to other users" in ended.err
+
+
+def _break(repo: Path, old: bytes, new: bytes) -> None:
+    for name in shims.JUDGING:
+        hook = repo / ".git/hooks" / name
+        hook.write_bytes(hook.read_bytes().replace(old, new))
+
+
+@pytest.mark.parametrize("what", ["python", "launch"])
+def test_a_program_that_is_gone_is_named(box: Box, held: Path, what: str) -> None:
+    """A deleted environment refuses in words, with the repair, and without a stack trace."""
+    launch = Path(shims.__file__).parent / "launch.py"
+    gone = os.fsencode(shims.interpreter() if what == "python" else launch)
+    _break(held, gone, b"/gone/away")
+    for command in (["commit", "-qm", "x", "src/a.py"], ["update-ref", "HEAD", _loose_commit(box)]):
+        ended = box.git(*command, agent="ana")
+        assert ended.code != 0
+        assert "/gone/away" in ended.err
+        assert "synapse-git install" in ended.err
+        assert "No such file" not in ended.err
+    allowed(box.synapse("install"))
+    _both(box, {})
+
+
+def _loose_commit(box: Box) -> str:
+    return box.done("git", "commit-tree", "-p", "HEAD", "-m", "x", "HEAD^{tree}").strip()
+
+
+def test_an_interpreter_that_does_not_start_is_named(box: Box, held: Path) -> None:
+    """Whatever it says or does, nothing goes in unjudged."""
+    broken = script(box.home / "python", "echo cannot >&2; exit 1")
+    _break(held, os.fsencode(shims.interpreter()), os.fsencode(broken))
+    ended = box.git("commit", "-qm", "x", "src/a.py", agent="ana")
+    assert ended.code == 1
+    assert "cannot run" in ended.err
+
+
+def test_a_bug_is_one_line_and_a_log(box: Box, held: Path, tmp_path: Path) -> None:
+    """An unexpected error refuses, says so in a line, and keeps the details for whoever mends it."""
+    source = Path(shims.__file__).parent
+    copy = tmp_path / "copy"
+    shutil.copytree(source, copy / "synapse_hooks", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(source.parent.parent / "synapse_git", copy / "synapse_git")
+    with (copy / "synapse_hooks/verdict.py").open("a") as file:
+        file.write("\n\ndef ask(*_):\n    raise ZeroDivisionError('a bug')\n")
+    _break(held, os.fsencode(source / "launch.py"), os.fsencode(copy / "synapse_hooks/launch.py"))
+    ended = box.git("commit", "-qm", "x", "src/a.py", agent="ana")
+    assert ended.code == 1
+    assert "ZeroDivisionError: a bug" in ended.err
+    assert "Traceback" not in ended.err
+    assert str(box.state / "hooks.log") in ended.err
+    assert "Traceback" in (box.state / "hooks.log").read_text()
+    assert (box.state / "hooks.log").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_repository_without_ids_is_free(box: Box, repo: Path) -> None:
+    """Where nobody can have claimed anything, no hub is needed."""
+    shutil.rmtree(repo / ".git/synapse")
+    box.write("src/a.py")
+    allowed(box.git("commit", "-qam", "x", env={"SYNAPSE_HUB": "/nowhere"}))
+
+
+def test_a_broken_index_is_not_passed_over(box: Box, held: Path) -> None:
+    """Where Git cannot tell what would change, nothing goes in."""
+    (held / ".git/index").write_bytes(b"broken")
+    ended = box.run(held / ".git/hooks/pre-commit", agent="ana")
+    assert ended.code == 1
+    assert "git cannot tell what this changes" in ended.err
+
+
+def test_chained_hooks_get_arguments_input_and_give_their_status(box: Box, held: Path) -> None:
+    """What was there before runs after the guard passed, and not at all when it refused."""
+    allowed(box.synapse("uninstall"))
+    hook = 'echo "$# ${1##*/} $2" >>$HOME/log\n[ ! -e $HOME/veto ] || exit 9'
+    script(held / ".git/hooks/prepare-commit-msg", hook)
+    script(held / ".git/hooks/pre-commit", "cat >>$HOME/log; echo checked >>$HOME/log")
+    allowed(box.synapse("install"))
+    allowed(box.git("commit", "-qm", "x", "src/a.py", agent="ana"))
+    assert log(box) == ["checked", "2 COMMIT_EDITMSG message"]
+    refused(box.git("commit", "-qm", "x", "src/b.py", agent="ana"))
+    assert log(box) == []
+    (box.home / "veto").touch()
+    box.write("src/a.py", "more\n")
+    ended = box.git("commit", "-qm", "x", "src/a.py", agent="ana")
+    assert ended.code == 1
+    assert "synapse-git" not in ended.err
+    assert log(box) == ["checked", "2 COMMIT_EDITMSG message"]
+    ended = box.run(held / ".git/hooks/prepare-commit-msg", "file", "merge", agent="bob")
+    assert ended.code == 9

@@ -1,0 +1,207 @@
+"""The documents say what the code does: fences are run, tables compared with the declarations."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import UnionType
+from typing import get_args
+
+import pytest
+
+from synapse_git import constants, errors, protocol
+from synapse_hub.core import events
+from synapse_hub.web.app import ROUTES
+from tests import cli_reference
+from tests.box import Box
+
+ROOT = Path(__file__).resolve().parent.parent
+REFERENCE = ROOT / "docs/reference"
+PAGES = [page for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")) if page.name != "LICENSE.md"]
+SESSIONS = [page for page in PAGES if "```console\n" in page.read_text()]
+
+BODIES: dict[str, type[protocol.Body]] = {
+    "POST /v2/claim": protocol.ClaimBody,
+    "POST /v2/release": protocol.ReleaseBody,
+    "POST /v2/task_update": protocol.UpdateBody,
+    "POST /v2/handoff": protocol.HandoffBody,
+    "POST /v2/checkpoint": protocol.CheckpointBody,
+    "POST /v2/heartbeat": protocol.HeartbeatBody,
+    "POST /v2/guard": protocol.GuardBody,
+    "POST /v2/overrides": protocol.OverrideBody,
+    "POST /v2/worktrees": protocol.WorktreeBody,
+}
+
+
+def _name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def _rows(text: str) -> list[list[str]]:
+    """The cells of every table row whose first cell is code."""
+    lines = [line for line in text.splitlines() if line.startswith("| `")]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+
+
+def _codes(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def _sections(text: str, level: int) -> dict[str, str]:
+    """Heading, without backquotes: what stands under it up to the next heading of its level or above."""
+    parts = re.split(rf"^(#{{1,{level}}}) (.*)$", text, flags=re.MULTILINE)[1:]
+    thirds = zip(parts[::3], parts[1::3], parts[2::3], strict=True)
+    return {title.strip("`"): body for marks, title, body in thirds if len(marks) == level}
+
+
+# ---- sessions ----
+
+
+def _steps(page: Path) -> list[tuple[str, list[str]]]:
+    """Each command of the page's console fences with the lines that it should print."""
+    steps: list[tuple[str, list[str]]] = []
+    for fence in re.findall(r"^```console\n(.*?)^```$", page.read_text(), flags=re.MULTILINE | re.DOTALL):
+        for line in fence.splitlines():
+            if line.startswith("$ "):
+                steps.append((line[2:], []))
+            elif line.startswith("> "):
+                steps[-1] = (f"{steps[-1][0]}\n{line[2:]}", [])
+            else:
+                steps[-1][1].append(line)
+    return steps
+
+
+def _matches(expected: list[str], printed: str) -> bool:
+    """``…`` in a line stands for any text, alone on a line for any number of lines."""
+    pattern = ""
+    for line in expected:
+        pattern += r"(?:.*\n)*?" if line == "…" else re.escape(line).replace("…", ".*") + "\n"
+    return re.fullmatch(pattern, printed) is not None
+
+
+@pytest.mark.parametrize("page", SESSIONS, ids=_name)
+def test_the_sessions_in_a_page_run_as_printed(page: Path, box: Box) -> None:
+    """Typed into one shell, one after the other, the commands print what the page shows."""
+    steps = _steps(page)
+    script = "exec 2>&1 </dev/null\n" + "".join(f"{command}\nprintf '\\0'\n" for command, _ in steps)
+    printed = box.run("bash", "-c", script, timeout_s=120).out.split("\0")
+    assert len(printed) == len(steps) + 1
+    for (command, expected), actual in zip(steps, printed, strict=False):
+        assert _matches(expected, actual), f"$ {command}\n{actual}\nis not what the page shows:\n" + "\n".join(expected)
+
+
+# ---- pages ----
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_links_lead_somewhere(page: Path) -> None:
+    """Every relative link names a file that is there, and a heading in it."""
+    for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page.read_text()):
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        assert file.exists(), f"{_name(page)} links to {target}"
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", file.read_text(), flags=re.MULTILINE)
+            assert anchor in {_anchor(heading) for heading in headings}, f"{_name(page)} links to {target}"
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def test_the_readme_is_short_and_every_page_is_reached_from_it() -> None:
+    """At most 150 lines, and no page of the documentation that no other page links to."""
+    readme = ROOT / "README.md"
+    assert readme.read_text().count("\n") <= 150
+    reached, todo = {readme}, [readme]
+    while todo:
+        page = todo.pop()
+        for target in re.findall(r"\]\((?!https?:)([^)#\s]+)", page.read_text()):
+            file = (page.parent / target).resolve()
+            if file.suffix == ".md" and file.exists() and file not in reached:
+                reached.add(file)
+                todo.append(file)
+    assert [_name(page) for page in PAGES if page not in reached] == []
+
+
+# ---- reference ----
+
+
+def test_cli_reference_is_what_the_declarations_say() -> None:
+    """Every verb, option and example, as the parsers have them. Mended by ``python -m tests.cli_reference``."""
+    assert cli_reference.PAGE.read_text() == cli_reference.render()
+
+
+def test_constants_reference_is_complete() -> None:
+    """Every constant with its value, and no other."""
+    listed = {_codes(row[0])[0]: ast.literal_eval(row[1]) for row in _rows((REFERENCE / "constants.md").read_text())}
+    assert listed == {name: value for name, value in vars(constants).items() if name.isupper()}
+
+
+def test_reasons_reference_is_complete() -> None:
+    """Every reason code with its HTTP and exit status, and no other."""
+    listed = {}
+    for code, http, status, *_ in _rows((REFERENCE / "reasons.md").read_text()):
+        listed[code.strip("`")] = (0 if http == "–" else int(http), int(status))
+    assert listed == errors.REASONS
+
+
+def test_routes_reference_is_complete() -> None:
+    """Every route that the application answers, and every field of its body."""
+    sections = _sections((REFERENCE / "routes.md").read_text(), 3)
+    assert set(sections) == {f"{method} {path}" for method, path, _ in ROUTES}
+    for route, body in BODIES.items():
+        fields = [field for row in _rows(sections[route]) for field in _codes(row[0])]
+        assert sorted(fields) == sorted(body.__struct_fields__), route
+
+
+def test_events_reference_is_complete() -> None:
+    """Every kind of event, and every field of it."""
+    sections = _sections((REFERENCE / "events.md").read_text(), 3)
+    assert set(sections) == set(events.KINDS)
+    for kind, event in events.KINDS.items():
+        fields = [field for row in _rows(sections[kind]) for field in _codes(row[0])]
+        assert sorted(fields) == sorted(set(event.__struct_fields__) - {"at"}), kind
+
+
+def test_environment_reference_names_every_variable() -> None:
+    """What the code reads is on the page, and the page names nothing that the code does not know."""
+    page = _sections((REFERENCE / "environment.md").read_text(), 2)["Variables"]
+    listed = {variable for row in _rows(page) for variable in _codes(row[0])}
+    known = set(_variables())
+    assert known <= listed
+    assert {name for name in listed if name.startswith("SYNAPSE_")} <= known
+
+
+def _variables() -> Iterator[str]:
+    """Texts in the sources that are spelled like one of our variables or like one that tells who is asking."""
+    pattern = re.compile(r"SYNAPSE_[A-Z_]+|[A-Z]+_(CODE_)?SESSION_ID")
+    for text in _texts():
+        if pattern.fullmatch(text):
+            yield text
+
+
+def test_settings_reference_names_every_setting() -> None:
+    """Every Git configuration key that the code reads is on the page, and no other."""
+    listed = {key.lower() for row in _rows((REFERENCE / "settings.md").read_text()) for key in _codes(row[0])}
+    pattern = re.compile(r"synapse\.[a-z]+(\.[a-z]+)?")
+    assert listed == {text for text in _texts() if pattern.fullmatch(text) and text != "synapse.peer_uid"}
+
+
+def _texts() -> Iterator[str]:
+    """Every string constant of the sources."""
+    for root in ("synapse_git", "hub/synapse_hub", "hooks/synapse_hooks"):
+        for source in sorted((ROOT / root).rglob("*.py")):
+            for node in ast.walk(ast.parse(source.read_text())):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    yield node.value
+
+
+def test_bodies_named_here_are_all_there_are() -> None:
+    """A new body of the wire is compared with the page as well."""
+    kinds = {kind for kind in vars(protocol).values() if isinstance(kind, type) and issubclass(kind, protocol.Body)}
+    assert kinds - set(BODIES.values()) - {protocol.Body, protocol.TaskBody, protocol.GuardPolicy} == set()
+    assert isinstance(events.AnyEvent, UnionType)
+    assert set(get_args(events.AnyEvent)) == set(events.KINDS.values())
