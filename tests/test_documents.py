@@ -205,3 +205,55 @@ def test_bodies_named_here_are_all_there_are() -> None:
     assert kinds - set(BODIES.values()) - {protocol.Body, protocol.TaskBody, protocol.GuardPolicy} == set()
     assert isinstance(events.AnyEvent, UnionType)
     assert set(get_args(events.AnyEvent)) == set(events.KINDS.values())
+
+
+# ---- invariants ----
+
+INVARIANTS = ROOT / "docs/spec/invariants.md"
+
+
+def _rules() -> dict[str, str]:
+    """Each invariant's id: what stands under it."""
+    return {title.partition(" ")[0]: body for title, body in _sections(INVARIANTS.read_text(), 3).items()}
+
+
+def _symbols(path: Path) -> set[str]:
+    """Every name that a module defines, at any depth."""
+    tree = ast.parse(path.read_text())
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    named = {node.name for node in ast.walk(tree) if isinstance(node, kinds)}
+    return named | {target.id for node in ast.walk(tree) if isinstance(node, ast.Assign) for target in node.targets
+                    if isinstance(target, ast.Name)}  # fmt: skip
+
+
+def test_invariants_name_code_and_tests_that_exist() -> None:
+    """Every ``path:symbol`` is there, and every rule has both."""
+    for rule, body in _rules().items():
+        codes = [code for code in _codes(body) if ".py" in code]
+        assert any(code.startswith("tests/") for code in codes), rule
+        assert any(not code.startswith("tests/") for code in codes), rule
+        for code in codes:
+            path, _, symbol = code.partition(":")
+            assert (ROOT / path).is_file(), (rule, code)
+            assert not symbol or symbol in _symbols(ROOT / path), (rule, code)
+
+
+def test_invariants_and_the_tests_that_pin_them_agree() -> None:
+    """A test that carries an id stands in a file the rule names, and every rule of the page is pinned by one."""
+    rules = _rules()
+    pinned: dict[str, set[str]] = {}
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        for family, number in re.findall(r"^def test_inv_([a-z]+)_(\d+)_", path.read_text(), re.MULTILINE):
+            pinned.setdefault(f"INV-{family.upper()}-{number}", set()).add(str(path.relative_to(ROOT)))
+    assert set(pinned) == set(rules)
+    for rule, files in pinned.items():
+        assert files & set(_codes(rules[rule])), rule
+
+
+def test_invariants_name_the_constants_of_the_code() -> None:
+    """A name in capitals is a constant somewhere in the product."""
+    defined = set(vars(constants)) | set(errors.REASONS)
+    for path in (ROOT / "hub/synapse_hub").rglob("*.py"):
+        defined |= _symbols(path)
+    named = {code for code in _codes(INVARIANTS.read_text()) if re.fullmatch(r"[A-Z][A-Z_]+", code)}
+    assert named <= defined
