@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 
@@ -34,6 +35,8 @@ class Desk:
         self.socket_path = socket_path
         self.journal_path = journal_path
         self._followers: set[asyncio.Event] = set()
+        self._answers: deque[tuple[asyncio.Future[Answered], Answered]] = deque()
+        self._waking = False
         # Called from the writer's thread after each publication; set while a server runs.
         self.wake: Callable[[], None] = _nobody
 
@@ -54,11 +57,23 @@ class Desk:
         future: asyncio.Future[Answered] = loop.create_future()
 
         def reply(answered: Answered) -> None:
-            with suppress(RuntimeError):  # the loop has ended, and with it everyone who could have heard
-                loop.call_soon_threadsafe(_resolve, future, answered)
+            # One wake-up of the loop serves all answers of a commit.
+            self._answers.append((future, answered))
+            if not self._waking:
+                self._waking = True
+                with suppress(RuntimeError):  # the loop has ended, and with it everyone who could have heard
+                    loop.call_soon_threadsafe(self._deliver)
 
         self.hub.submit(command, reply, patience)
         return future
+
+    def _deliver(self) -> None:
+        # The flag falls first: what the writer adds after the last look here wakes the loop again.
+        self._waking = False
+        while self._answers:
+            future, answered = self._answers.popleft()
+            if not future.done():
+                future.set_result(answered)
 
     def leave(self, command: AnyCommand) -> None:
         """Have ``command`` done without waiting for it."""
@@ -94,11 +109,6 @@ async def _disconnected(request: Request) -> None:
 
 def _nobody() -> None:
     pass
-
-
-def _resolve(future: asyncio.Future[Answered], answered: Answered) -> None:
-    if not future.done():
-        future.set_result(answered)
 
 
 def principal(request: Request) -> str:
