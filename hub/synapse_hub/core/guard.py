@@ -59,8 +59,11 @@ class Verdict:
             covered = False
             for worktree, sight in self._sights:
                 foreign, own = sight.at(path if worktree else comparable("", [path])[0])
-                if foreign:
-                    found.update(islice(filter(self._live, foreign), MAX_NAMED_CONFLICTS))
+                for key in foreign:
+                    if self._live(key):
+                        found.add(key)
+                        if len(found) >= MAX_NAMED_CONFLICTS:
+                            break
                 for key in own:
                     if self._live(key):
                         covered = True
@@ -80,8 +83,10 @@ class Verdict:
         if len(self._paths) < MAX_NAMED_CONFLICTS:
             self._paths.append(path)
         for key in found:
-            self._totals[key] = self._totals.get(key, 0) + 1
-            names = self._changed.setdefault(key, [])
+            if (names := self._changed.get(key)) is None:
+                self._changed[key], self._totals[key] = [path], 1
+                continue
+            self._totals[key] += 1
             if len(names) < MAX_NAMED_CONFLICTS:
                 names.append(path)
 
