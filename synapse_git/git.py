@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 # Never ask a file-system monitor, never take a lock that a user's own command may need, never page or prompt.
 _SETTINGS = ("-c", "core.fsmonitor=false", "--no-optional-locks")
 
+# Where a user's own settings lie says nothing about which repository is meant, and hooks read them there too.
+_FILES = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
+
 
 def scrubbed(env: Mapping[str, str]) -> dict[str, str]:
     """``env`` without what redirects Git; messages are in English, since none is shown to a person untouched."""
-    clean = {key: value for key, value in env.items() if not key.startswith("GIT_")}
+    clean = {key: value for key, value in env.items() if not key.startswith("GIT_") or key in _FILES}
     clean["LC_ALL"] = "C"
     return clean
 

@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from synapse_git.constants import IDEMPOTENCY_RETENTION_SECONDS
@@ -185,6 +186,22 @@ def test_evidence_that_says_the_same_within_a_minute_is_one_event(tmp_path: Path
         clock.at += 60
         rig.reason(take("t2", "ben"))
         assert rig.hub.state.seq == 4
+
+
+def test_an_override_that_several_hooks_of_one_commit_report_is_one_event(tmp_path: Path) -> None:
+    """Another reason, or a minute later, is another override."""
+    clock = FakeClock()
+    override = RecordOverride(
+        agent="ben", namespace="", worktree="wt:1", action="commit", paths=("src/a",), reason_text="outage"
+    )
+    with running(tmp_path, clock) as rig:
+        for _ in range(3):
+            assert rig.answer(override)["recorded"]
+        assert rig.hub.state.seq == 1
+        rig.answer(msgspec.structs.replace(override, reason_text="again"))
+        clock.at += 60
+        rig.answer(override)
+        assert rig.hub.state.seq == 3
 
 
 def test_inv_cr_1_a_retry_applies_once_even_after_a_restart(tmp_path: Path) -> None:

@@ -191,4 +191,6 @@ def decide_override(state: State, command: RecordOverride, now: float) -> Decide
         holders=tuple(conflict.holder() for conflict in verdict.conflicts()),
         spooled_at=command.spooled_at,
     )
-    return Decided([event], {"recorded": True, "conflicts": [found.document() for found in verdict.conflicts()]})
+    # Several hooks of one commit may each say that it was let through.
+    events = [] if state.denied_lately(event) else [event]
+    return Decided(events, {"recorded": True, "conflicts": [found.document() for found in verdict.conflicts()]})

@@ -44,6 +44,7 @@ from synapse_hub.core.recent import Recent
 # sender (principal and agent), verb, key
 AnswerKey = tuple[str, str, str]
 Answer = tuple[str, dict[str, Any]]
+Evidence = ClaimDenied | GuardDenied | GuardOverridden
 
 
 class State(msgspec.Struct, frozen=True):
@@ -86,7 +87,7 @@ class State(msgspec.Struct, frozen=True):
         found = self.principals.get(agent)
         return found[1] if found else ""
 
-    def denied_lately(self, event: ClaimDenied | GuardDenied) -> bool:
+    def denied_lately(self, event: Evidence) -> bool:
         """Is the same evidence on record from the last minute? A loop must not flood the journal."""
         before = self.denials.get(denial_key(event))
         return before is not None and before[0] > event.at - DENIAL_COALESCE_SECONDS
@@ -102,7 +103,7 @@ def apply_all(state: State, events: Iterable[AnyEvent]) -> State:
     return reduce(apply, events, state)
 
 
-def _change(state: State, event: AnyEvent) -> State:  # noqa: C901 - one line for each kind of event
+def _change(state: State, event: AnyEvent) -> State:
     match event:
         case ClaimGranted():
             return _grant(state, event.claim)
@@ -118,10 +119,8 @@ def _change(state: State, event: AnyEvent) -> State:  # noqa: C901 - one line fo
             return _release(state, event)
         case LeaseExpired():
             return _retain(state, (event.namespace, event.task_id), event.at)
-        case ClaimDenied() | GuardDenied():
+        case ClaimDenied() | GuardDenied() | GuardOverridden():
             return _remember_denial(state, event)
-        case GuardOverridden():
-            return state
         case WorktreeRegistered():
             return msgspec.structs.replace(state, worktrees=state.worktrees.set(event.worktree, event))
         case CommandAnswered():
@@ -219,7 +218,7 @@ def _parted(groups: Map[str, Map[TaskKey, None]], name: str, key: TaskKey) -> Ma
     return groups.set(name, left) if left else groups.delete(name)
 
 
-def _remember_denial(state: State, event: ClaimDenied | GuardDenied) -> State:
+def _remember_denial(state: State, event: Evidence) -> State:
     denials = state.denials.put(
         denial_key(event),
         event.at,
@@ -230,10 +229,16 @@ def _remember_denial(state: State, event: ClaimDenied | GuardDenied) -> State:
     return msgspec.structs.replace(state, denials=denials)
 
 
-def denial_key(event: ClaimDenied | GuardDenied) -> str:
+def denial_key(event: Evidence) -> str:
     """Evidence that says the same within a minute is one event."""
-    where = event.task_id if isinstance(event, ClaimDenied) else event.action
-    return repr((event.agent, event.namespace, where, event.worktree, event.paths, event.holders))
+    match event:
+        case ClaimDenied():
+            what = event.task_id
+        case GuardDenied():
+            what = event.action
+        case GuardOverridden():
+            what = f"{event.action} {event.reason_text} {event.spooled_at}"
+    return repr((event.agent, event.namespace, what, event.worktree, event.paths, event.holders))
 
 
 def _remember_answer(state: State, event: CommandAnswered) -> State:
