@@ -42,8 +42,10 @@ class Reply:
         return found
 
 
-def command(env: Mapping[str, str], target: str, body: Mapping[str, object]) -> Reply:
+def command(env: Mapping[str, str], target: str, body: Mapping[str, object], *, patience_s: float = 0.0) -> Reply:
     """Have something done: ``POST target``, applied at most once however often it has to be sent.
+
+    ``patience_s``: how much longer than usual the answer may take.
 
     Raises:
         Refused: the hub said no.
@@ -51,7 +53,7 @@ def command(env: Mapping[str, str], target: str, body: Mapping[str, object]) -> 
     Spec: INV-CR-1
     """
     headers = [_JSON, ("Idempotency-Key", os.urandom(16).hex())]
-    return settle(_ask(env, "POST", target, headers, document.write(body).encode()), env)
+    return settle(_ask(env, "POST", target, headers, document.write(body).encode(), patience_s), env)
 
 
 def query(env: Mapping[str, str], target: str, **filters: str) -> Reply:
@@ -59,8 +61,8 @@ def query(env: Mapping[str, str], target: str, **filters: str) -> Reply:
     return settle(_ask(env, "GET", _with(target, filters), (), b""), env)
 
 
-def judge(env: Mapping[str, str], agent: str, namespace: str, tree: str, paths: Iterable[str], action: str) -> Reply:
-    """The verdict on a change to ``paths``, any number of them. Raises as `command` does."""
+def judge(env: Mapping[str, str], agent: str, namespace: str, tree: str, paths: Iterable[str]) -> Reply:
+    """The verdict on an edit of ``paths`` that nobody has made yet: nothing is recorded. Raises as `command` does."""
     from synapse_git import scope
 
     headers = [
@@ -68,7 +70,8 @@ def judge(env: Mapping[str, str], agent: str, namespace: str, tree: str, paths: 
         ("Synapse-Agent", quote(agent)),
         ("Synapse-Namespace", quote(namespace)),
         ("Synapse-Worktree", quote(tree)),
-        ("Synapse-Action", action),
+        ("Synapse-Action", "edit"),
+        ("Synapse-Query", "1"),
     ]
     body = b"\0".join(scope.to_bytes(path) for path in paths)
     return settle(_ask(env, "POST", "/v2/guard", headers, body), env)
@@ -132,9 +135,16 @@ def _connect(env: Mapping[str, str], deadline: float) -> Line:
     return starter.connect(env, deadline=deadline, start_deadline=deadline)
 
 
-def _ask(env: Mapping[str, str], method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes) -> Answer:
+def _ask(
+    env: Mapping[str, str],
+    method: str,
+    target: str,
+    headers: Sequence[tuple[str, str]],
+    body: bytes,
+    patience_s: float = 0.0,
+) -> Answer:
     """Ask, and once more if the connection broke: a hub that was killed is started again, and knows the key."""
-    deadline = time.monotonic() + CLIENT_DEADLINE_SECONDS
+    deadline = time.monotonic() + CLIENT_DEADLINE_SECONDS + patience_s
     with _connect(env, deadline) as line:
         try:
             return line.ask(method, target, headers, body)

@@ -13,11 +13,22 @@ GROUPS = {
         "check": "check",
         "renew": "renew",
         "release": "release",
+        "handoff": "handoff",
+        "update": "update",
+        "checkpoint": "checkpoint",
         "heartbeat": "heartbeat",
     },
     "Look": {"status": "status", "show": "show", "log": "log"},
     "Set up": {"install": "install", "uninstall": "install", "doctor": "doctor", "demo": "demo"},
-    "Hub": {"hub start": "hub", "hub stop": "hub", "hub status": "hub", "hub run": "hub"},
+    "Hub": {
+        "hub start": "hub",
+        "hub stop": "hub",
+        "hub status": "hub",
+        "hub run": "hub",
+        "hub verify": "archive",
+        "hub export": "archive",
+        "hub import": "archive",
+    },
 }
 # First words of two-word verbs, and what they are about.
 FAMILIES = {"hub": "Start, stop and inspect the one process on this machine that grants claims."}

@@ -25,7 +25,7 @@ def run(call: Call) -> int:
     if not namespace and not tree:
         # Nobody ever claimed here: no hub knows this place.
         return _free(call, paths, None)
-    reply = client.judge(call.env, agent, namespace, tree, paths, "edit")
+    reply = client.judge(call.env, agent, namespace, tree, paths)
     verdict = reply.document
     if verdict["verdict"] != "refuse":
         return _free(call, paths, reply.raw)
@@ -33,7 +33,7 @@ def run(call: Call) -> int:
         output.raw(reply.raw)
     else:
         first = verdict["conflicts"][0]
-        verdict.setdefault("fix", f"Ask {first['owner']} to release it; what it is for: {_show(first)}")
+        verdict.setdefault("fix", f"Ask {first['owner']} to hand it over; what it is for: {_show(first)}")
         output.result(explain.problem(verdict))
     return EXIT_REFUSED
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import client, document, scope
+from synapse_git import client, document, explain, scope
 from synapse_git.cli import output, phrase, span, whereabouts
 from synapse_git.cli.verb import TASK, Argument, Option, Verb, raw
-from synapse_git.errors import UsageError
+from synapse_git.errors import Refused, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,13 +34,27 @@ def run(call: Call) -> int:
         body["ttl_s"] = ttl
     if note := call.text("note"):
         body["note"] = note
-    reply = client.command(call.env, "/v2/claim", body)
+    reply = _granted(call, body)
     _say(call, reply, here, paths)
     if tree and (reply.headers.get("synapse-worktree") == "unknown" or not whereabouts.unchanged(here)):
         from synapse_git.cli import register
 
         register.announce(call, here, agent)
     return 0
+
+
+def _granted(call: Call, body: dict[str, object]) -> Reply:
+    """Ask, and with ``--wait`` again, for as long as it takes others to be done."""
+    wait = call.number("wait")
+    try:
+        return client.command(call.env, "/v2/claim", body)
+    except Refused as refused:
+        if not wait or refused.reason not in ("SCOPE_CONFLICT", "LEASE_LIVE"):
+            raise
+        holders = sorted({claim["owner"] for claim in refused.problem.get("conflicts", [])})
+    output.message(f"waiting up to {explain.span(wait)} for {', '.join(holders)} … (Ctrl-C ends it)")
+    output.settle()
+    return client.command(call.env, "/v2/claim", {**body, "wait_s": wait}, patience_s=wait)
 
 
 def _declared(call: Call) -> tuple[str, ...]:
@@ -98,6 +112,7 @@ VERBS = (
             ("claim src/api", "a directory, under a task id that is made up"),
             ("claim -t login --ttl 2h src/api docs/login.md", "several paths, for two hours"),
             ("claim -t login --add src/db", "widen a task you hold"),
+            ("claim --wait 10m src/api", "wait in line for whoever holds it"),
             ("claim --whole-worktree --note 'big rename'", "everything, and say why"),
         ),
         options=(
@@ -114,6 +129,13 @@ VERBS = (
                 metavar="TIME",
                 convert=span.seconds,
                 help="How long the lease lasts: seconds, or 90m, 2h, 1d. An hour if not given.",
+            ),
+            Option(
+                "wait",
+                "--wait",
+                metavar="TIME",
+                convert=span.seconds,
+                help="Where others hold it, wait in line for so long. Nothing is reserved meanwhile.",
             ),
             Option("add", "--add", help="Add the paths to a task you hold instead of replacing its paths."),
             Option("shared", "--shared", help="Claim in the tree that all worktrees of the project share."),

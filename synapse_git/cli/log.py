@@ -57,7 +57,29 @@ def _extended(event: Fields) -> str:
 
 
 def _released(event: Fields) -> str:
+    if event.get("forced"):
+        reason = scope.show(event["reason_text"])
+        return f'{event["by"]} took task {event["task_id"]} away from {event["owner"]}: "{reason}"'
     return f"{event['by']} released task {event['task_id']}"
+
+
+def _updated(event: Fields) -> str:
+    note = f': "{scope.show(event["note"])}"' if event["note"] else ""
+    return f"task {event['task_id']} is {event['status']}, version {event['version']}{note}"
+
+
+def _handed_off(event: Fields) -> str:
+    claim = event["claim"]
+    to = f"{claim['owner']} (epoch {claim['epoch']})"
+    return f"{event['giver']} handed task {claim['task_id']} to {to}"
+
+
+def _saved(event: Fields) -> str:
+    return f"a checkpoint of task {event['task_id']} was kept"
+
+
+def _started(event: Fields) -> str:
+    return f"the journal started again from {event['source']} (incarnation {event['incarnation']})"
 
 
 def _expired(event: Fields) -> str:
@@ -107,6 +129,10 @@ _WORDS: dict[str, Callable[[Fields], str]] = {
     "claim_granted": _granted,
     "lease_extended": _extended,
     "claim_released": _released,
+    "task_updated": _updated,
+    "task_handed_off": _handed_off,
+    "checkpoint_saved": _saved,
+    "incarnation_started": _started,
     "lease_expired": _expired,
     "claim_denial": _claim_denied,
     "guard_denial": _guard_denied,

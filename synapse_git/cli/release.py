@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 def run(call: Call) -> int:
     """Exit 0: released. Refusals: NOT_HELD, NOT_OWNER, STALE_EPOCH. Spec: INV-EF-2"""
     agent = call.agent()
+    if call.flag("force") != bool(call.text("reason")):
+        raise UsageError("--force and --reason TEXT go together: the holder is told why")
     if call.flag("all"):
         return _all(call, agent)
-    reply = _give_back(call, agent, target.chosen(call, agent))
+    claim = _taken(call) if call.flag("force") else target.chosen(call, agent)
+    reply = _give_back(call, agent, claim)
     if call.json:
         output.raw(reply.raw)
     else:
@@ -33,12 +36,21 @@ def _give_back(call: Call, agent: str, claim: Mapping[str, Any]) -> Reply:
     body: dict[str, object] = {"task_id": claim["task_id"], "agent": agent, "namespace": claim["namespace"]}
     if (epoch := call.number("epoch")) is not None:
         body["epoch"] = epoch
+    if reason := call.text("reason"):
+        body |= {"force": True, "reason_text": reason}
     return client.command(call.env, "/v2/release", body)
+
+
+def _taken(call: Call) -> dict[str, Any]:
+    """Whosever claim it is that is taken away: it has to be named."""
+    if not (task := call.text("task")):
+        raise UsageError("say which task to take away: -t TASK")
+    return target.anyones(call, task)
 
 
 def _all(call: Call, agent: str) -> int:
     """Everything here; outside of any checkout, everything anywhere. One that is refused holds up no other."""
-    if call.text("task") or call.number("epoch") is not None:
+    if call.text("task") or call.number("epoch") is not None or call.flag("force"):
         raise UsageError("--all goes alone: it releases every claim you hold here")
     mine = target.here(call, agent) if call.checkout_if_any() else client.claims(call.env, agent=agent)
     released: list[dict[str, Any]] = []
@@ -71,11 +83,14 @@ VERBS = (
         examples=(
             ("release", "the only claim you hold in this worktree"),
             ("release -t login", "this one"),
+            ("release -t login --force --reason 'ana is on holiday'", "take it away from whoever holds it"),
             ("release --all", "all you hold in this worktree; outside of any checkout, all you hold"),
         ),
         options=(
             TASK,
             EPOCH,
+            Option("force", "--force", help="Take the claim away from its holder, in one step, on record."),
+            Option("reason", "--reason", metavar="TEXT", help="Why it is taken away."),
             Option("all", "--all", help="Every claim you hold in this worktree; outside of any checkout, everywhere."),
         ),
     ),

@@ -2,39 +2,19 @@
 
 from __future__ import annotations
 
-from synapse_git import client
-from synapse_git.cli import output, phrase, span, target
+from synapse_git.cli import held, span
 from synapse_git.cli.verb import EPOCH, TASK, Option, Verb
-from synapse_git.constants import DEFAULT_TTL_SECONDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     from synapse_git.cli.call import Call
 
 
 def run(call: Call) -> int:
     """Exit 0: renewed, with a fresh epoch. Refusals: NOT_HELD, NOT_OWNER, STALE_EPOCH. Spec: INV-LL-4"""
-    agent = call.agent()
-    claim = target.chosen(call, agent)
-    body: dict[str, object] = {"task_id": claim["task_id"], "agent": agent, "namespace": claim["namespace"]}
-    body["ttl_s"] = call.number("ttl") or _default(call, claim)
-    reply = client.command(call.env, "/v2/claim", body)
-    if call.json:
-        output.raw(reply.raw)
-        return 0
-    renewed = reply.document
-    until = phrase.until(renewed, renewed["now"])
-    output.result(f"renewed task {renewed['task_id']} ({phrase.paths(renewed)}) until {until}")
-    return 0
-
-
-def _default(call: Call, claim: Mapping[str, Any]) -> float:
-    """The usual length, or what is left where that is more: renewing never shortens a lease unasked."""
-    listed = client.query(call.env, "/v2/claims", namespace=claim["namespace"], task_id=claim["task_id"]).document
-    return max(DEFAULT_TTL_SECONDS, float(claim["lease_expires_at"] - listed["now"]))
+    ttl = call.number("ttl")
+    done = held.command(call, "/v2/claim", {"ttl_s": ttl} if ttl else {})
+    return held.tell(call, done, "renewed task {task_id} ({paths}) until {until}")
 
 
 VERBS = (
@@ -56,7 +36,7 @@ VERBS = (
                 "--ttl",
                 metavar="TIME",
                 convert=span.seconds,
-                help="How long from now: seconds, or 90m, 2h, 1d. An hour, or what is left, if not given.",
+                help="How long from now: seconds, or 90m, 2h, 1d. As long as it was taken for, if not given.",
             ),
         ),
     ),

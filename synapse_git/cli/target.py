@@ -51,6 +51,24 @@ def named(call: Call, agent: str, task: str) -> dict[str, Any]:
     raise _absent(call, agent, task)
 
 
+def anyones(call: Call, task: str) -> dict[str, Any]:
+    """The claim on ``task``, whoever holds it: in this project, else the one there is anywhere. Raises as `chosen`."""
+    found = client.claims(call.env, task_id=task)
+    place = call.checkout_if_any()
+    fitting = [claim for claim in found if place and claim["namespace"] == place.namespace()] or found
+    if len(fitting) > 1:
+        raise UsageError(f"a task {task} is held in several projects. Go into the one you mean, or name it: -C DIR")
+    if not fitting:
+        raise Refused(
+            {
+                "reason": "NOT_HELD",
+                "detail": f"nobody holds task {task}",
+                "fix": "See what is held: synapse-git status",
+            }
+        )
+    return fitting[0]
+
+
 def only(call: Call, agent: str) -> dict[str, Any]:
     """The agent's only live claim in this worktree or in the tree its project shares. Raises as `chosen`."""
     found = here(call, agent)
@@ -106,8 +124,8 @@ def _absent(call: Call, agent: str, task: str) -> Refused:
         {
             "reason": "NOT_OWNER",
             "detail": f"task {task} is held by {owner}, not by {agent}",
-            "fix": f"If you are {owner}, say so: --agent {phrase.shell(owner)}. Otherwise ask {owner} to release "
-            f"it, or wait until {explain.moment(others[0]['lease_expires_at'])}",
+            "fix": f"If you are {owner}, say so: --agent {phrase.shell(owner)}. Otherwise ask {owner} to hand it "
+            f"over, or wait until {explain.moment(others[0]['lease_expires_at'])}",
             "conflicts": list(others),
         }
     )

@@ -174,7 +174,7 @@ def test_all_pages_are_fetched(start: Start) -> None:
 def test_paths_to_judge_travel_as_bytes(start: Start) -> None:
     """Any name, any number: NUL-separated in the body, the rest percent-encoded in headers."""
     env, hub = start(_http(200, {"verdict": "allow"}))
-    client.judge(env, "änn", "acme/api", "wt:1", ["a", "b/\udcff"], "edit")
+    client.judge(env, "änn", "acme/api", "wt:1", ["a", "b/\udcff"])
     assert hub.requests[0].endswith(b"\r\n\r\na\0b/\xff")
     assert hub.header(0, "Synapse-Agent") == "%C3%A4nn"
     assert hub.header(0, "Synapse-Namespace") == "acme%2Fapi"
