@@ -7,9 +7,10 @@ Imports only what the quickest command needs.
 from __future__ import annotations
 
 import os
+import sys
 import time
 
-from synapse_git import address, document, starter
+from synapse_git import __version__, address, document, starter
 from synapse_git.constants import CLIENT_DEADLINE_SECONDS
 from synapse_git.errors import REASONS, HubUnreachable, Refused
 
@@ -161,7 +162,16 @@ def _ask(
 
 
 def settle(answer: Answer, env: Mapping[str, str]) -> Reply:
-    """The answer as a success, else as the error that it is."""
+    """The answer as a success, else as the error that it is. An older hub is ended: its answer was its last.
+
+    Everything it acknowledged is in its journal, from which the hub of this version goes on.
+    """
+    running = answer.headers.get("synapse-hub-version", __version__)
+    if running != __version__:
+        from synapse_git import ending
+
+        if ending.retire(env, running):
+            sys.stderr.write(f"synapse-git: the hub ran version {running} and makes way for {__version__}\n")
     if answer.status == 200:
         return Reply(answer)
     try:

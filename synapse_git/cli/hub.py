@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import _socket
 import os
 import signal
 import sys
 import time
-from contextlib import closing
 
-from synapse_git import address, client, exchange, explain, starter
+from synapse_git import address, client, ending, explain, starter
 from synapse_git.cli import output
 from synapse_git.cli.verb import Verb
 from synapse_git.constants import CLIENT_DEADLINE_SECONDS
@@ -64,11 +62,11 @@ def _tell(call: Call, health: Mapping[str, Any]) -> None:
 
 def stop(call: Call) -> int:
     """Exit 0: no hub is running any more, or none was. Nothing acknowledged is lost."""
-    pid = _pid(call.env)
+    pid = ending.serving(call.env)
     ended = "nothing"
     if pid:
-        ended = "terminated" if _end(pid, signal.SIGTERM) else "killed"
-        if ended == "killed" and not _end(pid, signal.SIGKILL):
+        ended = "terminated" if ending.end(pid, signal.SIGTERM) else "killed"
+        if ended == "killed" and not ending.end(pid, signal.SIGKILL):
             raise HubUnreachable(f"the hub (pid {pid}) does not end, not even when killed")
     if call.json:
         output.structure({"stopped": bool(pid), "pid": pid or None})
@@ -78,49 +76,6 @@ def stop(call: Call) -> int:
         hung = "" if ended == "terminated" else f"; it hung for {explain.span(CLIENT_DEADLINE_SECONDS)} and was killed"
         output.result(f"the hub (pid {pid}) is stopped{hung}. The next command that needs one starts it")
     return 0
-
-
-def _pid(env: Mapping[str, str]) -> int:
-    """The process that listens on the socket, from the kernel: a hub that hangs need not answer. 0: there is none."""
-    path = address.configured(env) or address.recorded(address.state_dir(env))
-    try:
-        with closing(_socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)) as sock:
-            sock.settimeout(CLIENT_DEADLINE_SECONDS)
-            sock.connect(path)
-            if (uid := exchange.peer_uid(sock)) != os.geteuid():
-                raise HubUnreachable(f"{path} is served by uid {uid}, not by you; leaving it alone")
-            if sys.platform == "darwin":
-                # SOL_LOCAL 0, LOCAL_PEERPID 2 of <sys/un.h>
-                return int.from_bytes(sock.getsockopt(0, 2, 4), sys.byteorder)
-            return int.from_bytes(sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)[:4], sys.byteorder)
-    except OSError:
-        return 0
-
-
-def _end(pid: int, number: int) -> bool:
-    """Signal ``pid`` and wait; is it gone?"""
-    deadline = time.monotonic() + CLIENT_DEADLINE_SECONDS
-    try:
-        os.kill(pid, number)
-    except ProcessLookupError:
-        return True
-    while time.monotonic() < deadline:
-        if _gone(pid):
-            return True
-        time.sleep(_POLL_S)
-    return False
-
-
-def _gone(pid: int) -> bool:
-    """Is the process over? One that nobody has reaped yet, as in a container without an init, is."""
-    try:
-        os.kill(pid, 0)
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[0] in (b"Z", b"X")
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
 
 
 def run(call: Call) -> int:
