@@ -19,7 +19,13 @@ GROUPS = {
         "heartbeat": "heartbeat",
     },
     "Look": {"status": "status", "show": "show", "log": "log"},
-    "Set up": {"install": "install", "uninstall": "install", "doctor": "doctor", "demo": "demo"},
+    "Set up": {
+        "install": "install",
+        "uninstall": "install",
+        "doctor": "doctor",
+        "demo": "demo",
+        "completion": "completion",
+    },
     "Hub": {
         "hub start": "hub",
         "hub stop": "hub",

@@ -1,0 +1,56 @@
+"""``completion``: what makes a shell complete verbs, options, tasks and files."""
+
+from __future__ import annotations
+
+from synapse_git.cli import output
+from synapse_git.cli.verb import Argument, Verb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from synapse_git.cli.call import Call
+
+# The name that the script calls, and the variable in which it asks; `edge` looks for it.
+_PROGRAM = "synapse-git"
+_ASKING = "_SYNAPSE_GIT_COMPLETE"
+SHELLS = ("bash", "zsh", "fish")
+
+
+def run(call: Call) -> int:
+    """Exit 0: printed, to be read by the shell at its start."""
+    from click.shell_completion import ShellComplete, get_completion_class
+
+    from synapse_git.cli import menu
+
+    script = get_completion_class(call.text("shell"))
+    assert script is not None
+    # click's own method for bash starts a bash to look at its version, and complains when there is none.
+    text = ShellComplete.source(script(menu.build(call.env), {}, _PROGRAM, _ASKING))
+    if call.json:
+        output.structure({"shell": call.text("shell"), "script": text})
+    else:
+        output.result(text.strip("\n"))
+    return 0
+
+
+def _shell(given: str) -> str:
+    """Raises: ValueError, for a shell that there is no script for."""
+    if given not in SHELLS:
+        raise ValueError(f"there are scripts for {', '.join(SHELLS)}, not for {given!r}")
+    return given
+
+
+VERBS = (
+    Verb(
+        "completion",
+        run,
+        summary="Print what makes your shell complete commands.",
+        help="Print the script that makes bash, zsh or fish complete verbs, options, tasks and files. Let your shell "
+        "read it when it starts.",
+        examples=(
+            ("completion bash", 'in ~/.bashrc: eval "$(synapse-git completion bash)"'),
+            ("completion zsh", 'in ~/.zshrc: eval "$(synapse-git completion zsh)"'),
+            ("completion fish > ~/.config/fish/completions/synapse-git.fish", "once"),
+        ),
+        argument=Argument("shell", "SHELL", convert=_shell, completes="shell"),
+    ),
+)
