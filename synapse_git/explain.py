@@ -18,22 +18,27 @@ if TYPE_CHECKING:
 def problem(document: Mapping[str, Any]) -> str:
     """``REASON: detail`` and a line for each conflict, then the way out."""
     conflicts = document.get("conflicts") or []
+    # Leases run on a clock of their own; people read the wall's.
+    ahead = time.time() - document["now"] if "now" in document else 0.0
     lines = [f"{document.get('reason', '')}: {document.get('detail', '')}".rstrip(": ")]
-    lines += ["  " + conflict(item) for item in conflicts]
+    lines += ["  " + conflict(item, ahead) for item in conflicts]
     if fix := document.get("fix"):
         lines.append(str(fix))
     return "\n".join(lines)
 
 
-def conflict(item: Mapping[str, Any]) -> str:
-    """``src/b.py is held by ana (task login) until 14:05: "note"``; ``src/b.py, in src, is …`` where src was asked."""
+def conflict(item: Mapping[str, Any], ahead: float = 0.0) -> str:
+    """``src/b.py is held by ana (task login) until 14:05: "note"``; ``src/b.py, in src, is …`` where src was asked.
+
+    ``ahead``: how many seconds the wall clock is ahead of the hub's.
+    """
     held = [wire_path(path) for path in item.get("paths") or []] or [scope.ROOT]
     changed = [_named(wire_path(path), held) for path in item.get("changed") or item.get("paths") or []] or ["."]
     total = item.get("changed_total") or len(changed)
     more = f" and {total - len(changed)} more" if total > len(changed) else ""
     verb = "are" if total > 1 else "is"
     note = f': "{item["note"]}"' if item.get("note") else ""
-    until = moment(item.get("lease_expires_at", 0.0))
+    until = moment(item.get("lease_expires_at", 0.0) + ahead)
     return f"{', '.join(changed)}{more} {verb} held by {item['owner']} (task {item['task_id']}) until {until}{note}"
 
 

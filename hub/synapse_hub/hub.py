@@ -279,6 +279,7 @@ class Hub:
         log.warning("the journal is recovered; the batch in doubt was %scommitted", "" if committed else "not ")
         self._due = DueLeases(state)
         self._suspect_batch = ""
+        self._freed = True  # the batch in doubt may have ended what somebody waits for
         self._state = state
         self._on_grant(list(state.trees))
         self._on_publish()

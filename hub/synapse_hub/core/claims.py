@@ -12,7 +12,6 @@ from synapse_git.constants import (
     MAX_DECLARED_PATHS,
     MAX_NAMED_CONFLICTS,
 )
-from synapse_git.explain import moment
 from synapse_git.protocol import from_wire, paths_to_wire
 from synapse_git.scope import show
 from synapse_hub.core import overlap
@@ -184,8 +183,8 @@ def stale(task_id: str, given: int, current: int) -> Refusal:
 def _lease_live(command: TakeClaim, held: Claim) -> Refusal:
     return Refusal(
         "LEASE_LIVE",
-        f"task {command.task_id} is held by {held.owner} until {moment(held.lease_expires_at)}",
-        f"Choose another task id, or ask {held.owner} to release it: synapse-git release -t {command.task_id}",
+        f"task {command.task_id} is held by {held.owner}",
+        f"Choose another task id, or ask {held.owner} to hand it over",
         [Conflict(held)],
     )
 
