@@ -23,7 +23,7 @@ from synapse_hub.clock import open_clock
 from synapse_hub.core.claim import TreeKey
 from synapse_hub.filesystem import refuse_network_disk
 from synapse_hub.hub import Hub
-from synapse_hub.journal import archive
+from synapse_hub.journal import archive, restart
 from synapse_hub.journal.journal import Journal, JournalBroken
 from synapse_hub.journal.store import StoreError
 from synapse_hub.web.desk import Desk
@@ -79,7 +79,7 @@ def _archive(state: str, given: Sequence[str]) -> int:
             case ["import"] | ["import", _]:
                 os.makedirs(state, mode=0o700, exist_ok=True)
                 lock = _lock(state, 0.0)
-                document = archive.restart(state, given[1] if len(given) > 1 else "")
+                document = restart.restart(state, given[1] if len(given) > 1 else "")
                 os.close(lock)
             case _:
                 raise archive.ArchiveError("usage: verify | export FILE | import [FILE]")

@@ -13,7 +13,7 @@ import pytest
 
 from synapse_hub.core.commands import ExpireDue
 from synapse_hub.core.state import State
-from synapse_hub.journal import archive, journal
+from synapse_hub.journal import archive, journal, restart
 from synapse_hub.journal.journal import Journal, JournalBroken
 from synapse_hub.journal.snapshot import capture, restore
 from tests.hub.desk import FakeClock, Rig, give, keyed, running, take
@@ -139,7 +139,7 @@ def test_export_and_import_carry_a_journal_over(tmp_path: Path, rounds: int) -> 
         before = rig.hub.state
     document = archive.export(str(home), str(tmp_path / "out"))
     assert document["events"] == before.seq and os.stat(tmp_path / "out").st_mode & 0o777 == 0o600
-    imported = archive.restart(str(other), str(tmp_path / "out"))
+    imported = restart.restart(str(other), str(tmp_path / "out"))
     with running(other) as rig:
         assert rig.hub.state.claims == before.claims
         assert rig.hub.incarnation == imported["incarnation"] == 2
@@ -157,7 +157,7 @@ def test_an_older_backup_goes_on_above_every_epoch_and_seq_ever_issued(tmp_path:
         for number in range(5):
             last: dict[str, Any] = rig.answer(take(f"n{number}", paths=(f"d{number}",)))
         seq = rig.hub.state.seq
-    done = archive.restart(str(tmp_path), str(tmp_path / "backup"))
+    done = restart.restart(str(tmp_path), str(tmp_path / "backup"))
     assert sorted(os.listdir(done["kept"])) == ["journal.db", "journal.mark"]
     with running(tmp_path) as rig:
         assert set(rig.hub.state.claims) == {("", "t1")} and rig.hub.state.seq > seq
@@ -176,7 +176,7 @@ def test_a_broken_journal_starts_again_from_what_is_intact(tmp_path: Path, lost:
         alter(tmp_path, f"DELETE FROM events WHERE seq = {6 if lost == 'tail' else 3}")
     with pytest.raises(JournalBroken, match="hub import"):
         replayed(tmp_path)
-    done = archive.restart(str(tmp_path), "")
+    done = restart.restart(str(tmp_path), "")
     assert (Path(done["kept"]) / "journal.db").exists()
     with running(tmp_path) as rig:
         expected = {"tail": 5, "middle": 2, "mark": 6}[lost]
@@ -194,7 +194,7 @@ def test_an_export_that_was_altered_is_not_imported(tmp_path: Path) -> None:
     for bad in (whole.replace(b"ana", b"eve"), whole[: len(whole) // 2], b"", b"hello\n", b"\xff\xfe\n{}\n"):
         (tmp_path / "bad").write_bytes(bad)
         with pytest.raises(archive.ArchiveError):
-            archive.restart(str(tmp_path), str(tmp_path / "bad"))
+            restart.restart(str(tmp_path), str(tmp_path / "bad"))
         assert replayed(tmp_path) == before
     with pytest.raises(archive.ArchiveError, match="exists"):
         archive.export(str(tmp_path), str(tmp_path / "out"))

@@ -1,29 +1,24 @@
-"""Look at a journal, carry it elsewhere, start again from one: for ``hub verify``, ``export`` and ``import``."""
+"""Look at a journal, and carry it elsewhere: ``hub verify`` and ``hub export``, and what an export holds."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from typing import Any
 
 import msgspec
 
-from synapse_hub.core.events import IncarnationStarted
-from synapse_hub.core.state import State, apply
-from synapse_hub.journal.journal import JournalBroken, checked
-from synapse_hub.journal.mark import Mark, MarkFile
-from synapse_hub.journal.record import GENESIS, Record, UnknownEvent, seal
-from synapse_hub.journal.snapshot import Snapshot, restore
-from synapse_hub.journal.sqlite import SqliteStore, copy_synced, open_reader, read, read_snapshots, sync_file
+from synapse_hub.journal.intact import Intact, follow, intact, mark_of
+from synapse_hub.journal.mark import Mark
+from synapse_hub.journal.record import Record
+from synapse_hub.journal.snapshot import Snapshot
+from synapse_hub.journal.sqlite import open_reader, read_snapshots
 from synapse_hub.journal.store import StoreError
 
 FORMAT = 1
-# Without a mark nobody knows which epochs were issued; this many are passed over.
-_UNKNOWN_EPOCHS = 1_000_000
 
 
 class ArchiveError(Exception):
@@ -62,23 +57,13 @@ class _Trailer(msgspec.Struct, frozen=True):
     sha256: str
 
 
-class Intact(msgspec.Struct, frozen=True):
-    """What holds together of a journal: a base, the rows after it, and where they lead."""
-
-    base: Snapshot | None
-    rows: list[Record]
-    state: State
-    head: bytes
-    damage: str = ""
-
-
 def verify(directory: str) -> dict[str, Any]:
     """Check every row, both snapshots and the mark. Never raises for damage: it is the answer."""
     path = os.path.join(directory, "journal.db")
-    mark = _mark(directory)
+    mark = mark_of(directory)
     try:
         with closing(open_reader(path)) as connection:
-            found = _intact(connection)
+            found = intact(connection)
             snapshots = read_snapshots(connection)
     except (StoreError, sqlite3.Error) as error:
         return {"ok": False, "events": 0, "epoch": 0, "hub_id": mark and mark.hub_id, "detail": str(error)}
@@ -112,10 +97,10 @@ def export(directory: str, target: str) -> dict[str, Any]:
     """
     if os.path.lexists(target):
         raise ArchiveError(f"{target} exists already; name a new file")
-    mark = _mark(directory)
+    mark = mark_of(directory)
     try:
         with closing(open_reader(os.path.join(directory, "journal.db"))) as connection:
-            found = _intact(connection)
+            found = intact(connection)
     except StoreError as error:
         raise ArchiveError(str(error)) from error
     if found.damage or mark is None:
@@ -157,68 +142,8 @@ def _lines(header: _Header, found: Intact) -> Iterator[msgspec.Struct]:
         yield _Row(r.seq, r.incarnation, r.batch, r.kind, r.body.decode(), r.hash.hex())
 
 
-def restart(directory: str, source: str) -> dict[str, Any]:
-    """Start a new incarnation from ``source``: an export, a journal file, or '' for what is intact of our own.
-
-    Call it with the hub's lock held. What was there is kept and named in the answer. Epochs go on above every one
-    ever issued.
-
-    Raises:
-        ArchiveError: ``source`` cannot be read.
-    """
-    path = os.path.join(directory, "journal.db")
-    mark = _mark(directory)
-    found, theirs = _read_source(directory, source or path)
-    leap = 0 if mark else _UNKNOWN_EPOCHS
-    known = [one for one in (mark, theirs) if one]
-    incarnation = max([one.incarnation for one in known], default=1) + 1
-    started = IncarnationStarted(
-        at=max(time.time(), found.state.last_at),
-        incarnation=incarnation,
-        epoch=max([found.state.epoch, *(one.epoch for one in known)]) + leap,
-        first_seq=max([found.state.seq, *(one.seq for one in known)]) + 1,
-        source=os.path.basename(source) or "what was intact",
-    )
-    row = seal(started, started.first_seq, incarnation, "import", found.head)
-    fresh = path + ".fresh"
-    _build(fresh, found, row)
-    kept = _keep(directory)
-    hub_id = known[0].hub_id if known else os.urandom(16).hex()
-    # The mark first: should this be cut short now, the old journal is below it and nothing is granted from it.
-    _set_mark(
-        directory, Mark(hub_id, incarnation, row.seq, started.epoch, row.hash.hex(), mark.turn + 1 if mark else 0)
-    )
-    for suffix in ("-wal", "-shm"):
-        with suppress(FileNotFoundError):
-            os.unlink(path + suffix)
-    os.replace(fresh, path)
-    sync_file(directory)
-    return {"events": row.seq, "incarnation": incarnation, "kept": kept, "detail": found.damage}
-
-
-def _read_source(directory: str, source: str) -> tuple[Intact, Mark | None]:
-    try:
-        with open(source, "rb") as file:
-            start = file.read(16)
-    except OSError as error:
-        raise ArchiveError(f"cannot read {source}: {error.strerror}") from error
-    if not start.startswith(b"SQLite format 3"):
-        return _read_export(source)
-    copy = os.path.join(directory, "journal.db.import")
-    try:
-        copy_synced(source, copy)
-        with closing(open_reader(copy)) as connection:
-            return _intact(connection), None
-    except (StoreError, OSError) as error:
-        raise ArchiveError(f"{source} cannot be read as a journal: {error}") from error
-    finally:
-        for suffix in ("", "-wal", "-shm"):
-            with suppress(FileNotFoundError):
-                os.unlink(copy + suffix)
-
-
-def _read_export(source: str) -> tuple[Intact, Mark | None]:
-    """Raises: ArchiveError, unless it is whole."""
+def read_export(source: str) -> tuple[Intact, Mark | None]:
+    """What an export holds, and the mark it was made under. Raises: ArchiveError, unless it is whole."""
     digest = hashlib.sha256()
     try:
         with open(source, "rb") as file:
@@ -230,7 +155,7 @@ def _read_export(source: str) -> tuple[Intact, Mark | None]:
         if trailer.sha256 != digest.hexdigest() or header.synapse_git_journal != FORMAT:
             raise ArchiveError(f"{source} was altered, cut short, or made by another version; not importing it")
         base, rows = _parse_lines(lines[1:])
-        found = _follow(base, iter(rows))
+        found = follow(base, iter(rows))
     except (ValueError, IndexError, msgspec.MsgspecError) as error:
         raise ArchiveError(f"{source} is not an export of a hub: {error}") from error
     if found.damage or found.head.hex() != header.head:
@@ -246,70 +171,3 @@ def _parse_lines(lines: list[bytes]) -> tuple[Snapshot | None, list[Record]]:
         lines = lines[1:]
     rows = [msgspec.json.decode(line, type=_Row) for line in lines]
     return base, [Record(r.seq, r.incarnation, r.batch, r.kind, r.body.encode(), bytes.fromhex(r.hash)) for r in rows]
-
-
-def _intact(connection: sqlite3.Connection) -> Intact:
-    """What holds together from the oldest base on, up to the first damage."""
-    first = connection.execute("SELECT min(seq) FROM events").fetchone()[0]
-    base = None
-    if first != 1:
-        whole = [snapshot for snapshot in reversed(read_snapshots(connection)) if snapshot.whole()]
-        base = whole[0] if whole else None
-    return _follow(base, read(connection, base.seq if base else 0))
-
-
-def _follow(base: Snapshot | None, records: Iterator[Record]) -> Intact:
-    """Replay ``records`` on ``base`` as far as they hold together."""
-    state, head = (restore(base), base.head) if base else (State(), GENESIS)
-    rows: list[Record] = []
-    try:
-        for record in checked(records, state.seq, head):
-            state, head = apply(state, record.event()), record.hash
-            rows.append(record)
-    except (JournalBroken, UnknownEvent, StoreError) as error:
-        return Intact(base, rows, state, head, str(error).partition(". Put")[0])
-    return Intact(base, rows, state, head)
-
-
-def _build(path: str, found: Intact, last: Record) -> None:
-    for suffix in ("", "-wal", "-shm"):
-        with suppress(FileNotFoundError):
-            os.unlink(path + suffix)
-    store = SqliteStore(path)
-    if found.base:
-        store.save_snapshot(found.base)
-    store.append([*found.rows, last], durable=True)
-    store.close()
-    sync_file(path)
-
-
-def _keep(directory: str) -> str:
-    """Link everything that is there into a directory of its own; its name."""
-    kept = os.path.join(directory, "kept", time.strftime("%Y%m%dT%H%M%S") + f"-{os.getpid()}")
-    os.makedirs(kept, mode=0o700)
-    for name in ("journal.db", "journal.db-wal", "journal.mark"):
-        with suppress(FileNotFoundError):
-            os.link(os.path.join(directory, name), os.path.join(kept, name))
-    return kept
-
-
-def _mark(directory: str) -> Mark | None:
-    path = os.path.join(directory, "journal.mark")
-    if not os.path.exists(path):
-        return None
-    file = MarkFile(path)
-    try:
-        return file.read()
-    finally:
-        file.close()
-
-
-def _set_mark(directory: str, mark: Mark) -> None:
-    """In a new file, since the old one is linked from what was kept."""
-    draft = os.path.join(directory, "journal.mark.fresh")
-    with suppress(FileNotFoundError):
-        os.unlink(draft)
-    file = MarkFile(draft)
-    file.write(mark)
-    file.close()
-    os.replace(draft, os.path.join(directory, "journal.mark"))
