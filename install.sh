@@ -173,22 +173,30 @@ install_program() {
     step "linked synapse-git and git-synapse into $bin"
     # A hub that runs the old code would import new modules into it.
     if [ $doing = upgrading ]; then "$bin/synapse-git" hub stop >/dev/null 2>&1 </dev/null || true; fi
+    hint=
     case :$PATH: in
     *:"$bin":*) ;;
     *)
-        say "  $bin is not on your PATH. Add this line to your shell's start-up file:"
-        say "      export PATH=\"$bin:\$PATH\""
+        hint=yes
         PATH=$bin:$PATH
         ;;
     esac
     say
 }
 
+# Said last, where it is read.
+hint_at_path() {
+    [ -n "$hint" ] || return 0
+    say
+    say "$bin is not on your PATH. Add this line to your shell's start-up file, and type it here:"
+    say "      export PATH=\"$bin:\$PATH\""
+}
+
 # ---- uninstalling ----
 
 # Without the program, the guard of a repository would refuse every commit.
 take_guards_off() {
-    [ -e "$state/journal.db" ] || return 0
+    if [ ! -e "$state/journal.db" ]; then by_hand; return; fi
     (cd / && "$program" status --json) 2>/dev/null </dev/null | "$environment/bin/python" -I -c '
 import json, os, subprocess, sys
 for tree in json.loads(sys.stdin.read() or "{}").get("worktrees", []):
@@ -198,12 +206,22 @@ for tree in json.loads(sys.stdin.read() or "{}").get("worktrees", []):
         print("•", "could NOT take" if done.returncode else "took", "the guard out of", root)' "$program" || true
 }
 
+# What knows where the guards are is gone already.
+by_hand() {
+    step "repositories with the guard could not be looked up, and one that still has it will refuse every commit."
+    say "      In each: delete the hooks that say 'synapse-git hook' in their second line, rename those kept beside them"
+    say "      as NAME.kept-by-synapse-git back, and cut the block that names synapse-git from the end of .git/config."
+    say "      Or install again, run 'synapse-git uninstall' in each, then './install.sh --uninstall'."
+}
+
 uninstall_program() {
     choose_environment
     program=$environment/bin/synapse-git
     if [ -x "$program" ]; then
         take_guards_off
         "$program" hub stop >/dev/null 2>&1 </dev/null || true
+    elif [ -d "$state" ] || [ -d "$environment" ]; then
+        by_hand
     fi
     removed=
     for name in synapse-git git-synapse; do
@@ -282,11 +300,14 @@ trap 'exit 143' TERM HUP
 case ${1-} in
 '')
     install_program
-    "$bin/synapse-git" doctor
+    # What it finds to mend in some repository does not undo the installation.
+    "$bin/synapse-git" doctor || step "synapse-git is installed; the above wants mending all the same"
+    hint_at_path
     ;;
 --demo)
     install_program
     "$bin/synapse-git" demo
+    hint_at_path
     ;;
 --test)
     shift

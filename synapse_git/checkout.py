@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_SETTINGS = r"^(core\.(ignorecase|precomposeunicode)|synapse\..*)$"
+_SETTINGS = r"^(core\.(ignorecase|precomposeunicode|hookspath)|synapse\..*)$"
 _TRUE = ("true", "yes", "on", "1")
 
 
@@ -66,6 +66,15 @@ class Checkout:
     def fold(self, path: str) -> str:
         return scope.fold(path, case=self._is("core.ignorecase"), compose=self._is("core.precomposeunicode"))
 
+    def guarded(self) -> bool:
+        """Does Git find our hooks here? One look at one file, for a warning; `doctor` proves it."""
+        hooks = self.settings.get("core.hookspath") or self.common_dir + "/hooks"
+        try:
+            with open(os.path.join(self.root, os.path.expanduser(hooks), "pre-commit"), "rb") as file:
+                return b"synapse-git" in file.read(120)
+        except OSError:
+            return False
+
     def folds(self) -> bool:
         """Does `fold` change anything in this tree?"""
         return self._is("core.ignorecase") or self._is("core.precomposeunicode")
@@ -88,6 +97,8 @@ class Checkout:
         inner = self._below_root(os.path.realpath(parent), last)
         if inner is None:
             raise CheckoutError(f"{given} is outside the worktree {self.root}")
+        if ".git" in inner.lower().split("/"):
+            raise CheckoutError(f"{given} is Git's own, which no commit can hold: nothing to claim there")
         return self.fold(scope.normalise(_join(self.prefix, _as_git(inner))))
 
     def _below_root(self, directory: str, last: str) -> str | None:
@@ -151,9 +162,10 @@ def find(cwd: str, env: Mapping[str, str]) -> Checkout:
 
 def _unusable(cwd: str, complaint: str) -> str:
     if "not a git repository" in complaint:
-        return f"{cwd} is not in a Git repository. Go into one, or name it: synapse-git -C DIR …"
+        return f"{os.path.normpath(cwd)} is not in a Git repository. Go into one, or name it: synapse-git -C DIR …"
     if "must be run in a work tree" in complaint:
-        return f"{cwd} is in a bare repository, which has no files to claim. Go into one of its worktrees"
+        where = os.path.normpath(cwd)
+        return f"{where} is in a bare repository or a git dir, which has no files to claim. Go into a worktree"
     return complaint.removeprefix("fatal: ")
 
 

@@ -125,7 +125,15 @@ def _run(state: str) -> None:
             with suppress(OSError):
                 os.unlink(address.generation_file(state, namespace, tree))
 
-    hub = Hub(journal, clock, state=replayed, on_grant=on_grant, on_publish=lambda: desk.wake())
+    hub = Hub(
+        journal,
+        clock,
+        state=replayed,
+        on_grant=on_grant,
+        on_publish=lambda: desk.wake(),
+        # What was committed is in the journal; the next client starts another hub.
+        on_bug=lambda: os._exit(EXIT_BUG),
+    )
     listener, path = bind(state, os.environ)
     desk = Desk(hub, socket_path=path, journal_path=journal.path)
     hub.start()

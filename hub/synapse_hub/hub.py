@@ -71,7 +71,10 @@ class _Ticket(msgspec.Struct, frozen=True):
 
 
 class Hub:
-    """``on_grant`` is called after publication, before the claimants hear of it, with the trees granted in."""
+    """``on_grant`` is called after publication, before the claimants hear of it, with the trees granted in.
+
+    ``on_bug`` is called when the writer is about to end by an error that nobody foresaw.
+    """
 
     def __init__(
         self,
@@ -81,11 +84,13 @@ class Hub:
         state: State,
         on_grant: Callable[[Sequence[TreeKey]], None] = lambda _: None,
         on_publish: Callable[[], None] = lambda: None,
+        on_bug: Callable[[], None] = lambda: None,
     ) -> None:
         self._journal = journal
         self._clock = clock
         self._on_grant = on_grant
         self._on_publish = on_publish
+        self._on_bug = on_bug
         self._state = state
         self._last_now = 0.0
         self._inbox: queue.SimpleQueue[_Ticket | Snapshot | None] = queue.SimpleQueue()
@@ -97,7 +102,7 @@ class Hub:
         self._freed = False
         self._untidied = 0
         self._suspect_batch = ""
-        self._writer = threading.Thread(target=self._write, name="writer", daemon=True)
+        self._writer = threading.Thread(target=self._run, name="writer", daemon=True)
 
     @property
     def state(self) -> State:
@@ -146,6 +151,15 @@ class Hub:
         done: queue.SimpleQueue[Answered] = queue.SimpleQueue()
         self.submit(command, done.put)
         return done.get()
+
+    def _run(self) -> None:
+        """A hub without its writer would leave everyone without an answer, so ``on_bug`` ends it."""
+        try:
+            self._write()
+        except Exception:
+            log.exception("a bug in the writer")
+            self._on_bug()
+            raise
 
     def _write(self) -> None:
         while True:

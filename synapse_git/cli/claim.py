@@ -94,6 +94,12 @@ def _say(call: Call, reply: Reply, here: Checkout, paths: tuple[str, ...]) -> No
         f"claimed {phrase.paths(claim)} for task {task} as {claim['owner']} until {until}\n"
         f"when done: {phrase.typed(call, 'release', task)}"
     )
+    if not here.guarded():
+        output.message("note: the guard is not installed here, so nothing stops others' commits: synapse-git install")
+    wanted = call.number("ttl")
+    length = claim["lease_expires_at"] - claim["granted_at"]
+    if wanted and abs(length - wanted) > 1:
+        output.message(f"note: a lease lasts {explain.span(length)} then; that is the limit")
     # A slip of the pen would protect nothing; a file to be made is welcome.
     missing = [path for path in paths if not os.path.lexists(f"{here.outer.root}/{path}")]
     if missing and not here.folds():

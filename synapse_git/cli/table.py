@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from synapse_git.cli import output
@@ -42,4 +43,5 @@ def _draw(headings: Row, rows: Sequence[Row]) -> None:
         table.add_column(heading, overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    Console().print(table)
+    # NO_COLOR keeps rich from colours, but not from bold type.
+    Console(color_system=None if os.environ.get("NO_COLOR") else "auto").print(table)

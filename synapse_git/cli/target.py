@@ -29,7 +29,7 @@ def chosen(call: Call, agent: str) -> dict[str, Any]:
             {
                 "reason": "STALE_EPOCH",
                 "detail": f"task {claim['task_id']} is at epoch {claim['epoch']}, not {wanted}",
-                "fix": f"Somebody acted under your name meanwhile: synapse-git show {phrase.shell(claim['task_id'])}",
+                "fix": f"It moved on, or you mean another: synapse-git show {phrase.shell(claim['task_id'])}",
             }
         )
     return claim

@@ -11,6 +11,8 @@ import pytest
 
 from tests.box import Box
 
+UNGUARDED = "note: the guard is not installed here, so nothing stops others' commits: synapse-git install\n"
+
 
 @pytest.fixture
 def place(box: Box) -> Box:
@@ -25,7 +27,27 @@ def test_claim_says_what_is_held_until_when_and_how_to_give_it_back(place: Box) 
     assert ended.code == 0
     assert ended.out.startswith("claimed src for task login as ana until ")
     assert ended.out.splitlines()[1] == "when done: synapse-git release -t login"
-    assert ended.err == ""
+    assert ended.err == UNGUARDED
+
+
+def test_claim_says_when_nothing_would_be_refused(place: Box) -> None:
+    """Forgetting to install the guard is the likeliest mistake; with it, nothing is said."""
+    assert place.synapse("claim", "src/a.py", agent="ana").err == UNGUARDED
+    assert place.synapse("install").code == 0
+    assert place.synapse("claim", "src/b.py", agent="ana").err == ""
+    place.git("config", "core.hooksPath", ".husky")
+    assert place.synapse("claim", "docs", agent="ana").err == UNGUARDED
+
+
+def test_a_length_that_the_hub_does_not_give_is_said(place: Box) -> None:
+    """Leases have a shortest and a longest."""
+    assert "lasts 30 s then" in place.synapse("claim", "src/a.py", "--ttl", "1", agent="ana").err
+    assert "lasts 30 d then" in place.synapse("claim", "src/b.py", "--ttl", "99d", agent="ana").err
+
+
+def test_git_s_own_files_are_no_claim(place: Box) -> None:
+    """No commit can hold them."""
+    assert place.synapse("claim", ".git/config", agent="ana").code == 4
 
 
 def test_claim_json_is_the_claim(place: Box) -> None:
@@ -130,7 +152,7 @@ def test_a_path_that_is_not_there_yet_is_claimed_with_a_note(place: Box) -> None
     """Files to be made are welcome; a slip of the pen is pointed out."""
     ended = place.synapse("claim", "-t", "t", "src", "src/nwe.py", agent="ana")
     assert ended.code == 0
-    assert ended.err == "note: not there yet: src/nwe.py\n"
+    assert ended.err == UNGUARDED + "note: not there yet: src/nwe.py\n"
 
 
 def test_a_path_outside_the_worktree_is_exit_4(place: Box) -> None:

@@ -55,13 +55,13 @@ class Verdict:
     def judge(self, paths: Iterable[str]) -> None:
         """Take more changed paths into account."""
         for path in paths:
-            found: set[TaskKey] = set()
+            found: dict[TaskKey, None] = {}  # in the order met
             covered = False
             for worktree, sight in self._sights:
                 foreign, own = sight.at(path if worktree else comparable("", [path])[0])
                 for key in foreign:
                     if self._live(key):
-                        found.add(key)
+                        found[key] = None
                         if len(found) >= MAX_NAMED_CONFLICTS:
                             break
                 for key in own:
@@ -78,7 +78,7 @@ class Verdict:
     def _live(self, key: TaskKey) -> bool:
         return self._state.claims[key].live(self.now)
 
-    def _note_conflict(self, path: str, found: set[TaskKey]) -> None:
+    def _note_conflict(self, path: str, found: Iterable[TaskKey]) -> None:
         self.paths_total += 1
         if len(self._paths) < MAX_NAMED_CONFLICTS:
             self._paths.append(path)
@@ -151,7 +151,8 @@ class Verdict:
     def _detail(self) -> str:
         holders = list(dict.fromkeys(self._state.claims[key].owner for key in self._changed))
         named = ", ".join(holders[:3]) + (f" and {len(holders) - 3} more" if len(holders) > 3 else "")
-        count = "1 changed path is" if self.paths_total == 1 else f"{self.paths_total} changed paths are"
+        what = "path" if self.question.action == "edit" else "changed path"
+        count = f"1 {what} is" if self.paths_total == 1 else f"{self.paths_total} {what}s are"
         return f"{count} in the live scope of {named}"
 
 

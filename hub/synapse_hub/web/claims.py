@@ -104,7 +104,17 @@ async def handoff(desk: Desk, request: Request) -> Response:
 async def checkpoint(desk: Desk, request: Request) -> Response:
     """``POST /v2/checkpoint``"""
     raw, body = await read(request, CheckpointBody)
-    return await _decided(desk, request, "checkpoint", raw, SaveCheckpoint(**_task(body), data=body.data))
+    return await _decided(desk, request, "checkpoint", raw, SaveCheckpoint(**_task(body), data=_storable(body.data)))
+
+
+def _storable(data: Any) -> Any:
+    """``data`` if the journal gives it back as it came: no NaN, no infinity. Raises: Rejected."""
+    try:
+        if msgspec.json.decode(msgspec.json.encode(data)) == data:
+            return data
+    except (ValueError, OverflowError):
+        pass
+    raise Rejected("INVALID_REQUEST", "data holds a number that is not finite or too large", "Send it as text")
 
 
 def _task(body: TaskBody) -> dict[str, Any]:

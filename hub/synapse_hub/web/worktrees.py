@@ -7,7 +7,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synapse_git.protocol import WorktreeBody, from_wire
+from synapse_git.errors import InvalidScope
+from synapse_git.protocol import WirePath, WorktreeBody, from_wire
 from synapse_hub.core import overlap
 from synapse_hub.core.commands import RegisterWorktree
 from synapse_hub.core.state import State
@@ -22,7 +23,7 @@ async def register(desk: Desk, request: Request) -> Response:
         raise Rejected("INVALID_REQUEST", "worktree is an id of the form wt:…")
     command = RegisterWorktree(
         worktree=label(body.worktree, "worktree"),
-        root=from_wire(body.root),
+        root=_root(body.root),
         repository=remark(body.repository, "repository") or "",
         namespace=label(body.namespace, "namespace"),
         branch=remark(body.branch, "branch") or "",
@@ -30,6 +31,14 @@ async def register(desk: Desk, request: Request) -> Response:
         layers=tuple(label(layer, "layer") for layer in body.layers),
     )
     return answer.of(await desk.transact(command))
+
+
+def _root(path: WirePath) -> str:
+    """The absolute path of a work tree. Raises: Rejected."""
+    try:
+        return from_wire(path)
+    except InvalidScope as error:
+        raise Rejected("INVALID_REQUEST", f"root: {error}") from None
 
 
 async def worktrees(desk: Desk, _: Request) -> Response:
