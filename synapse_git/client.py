@@ -46,7 +46,7 @@ class Reply:
 def command(env: Mapping[str, str], target: str, body: Mapping[str, object], *, patience_s: float = 0.0) -> Reply:
     """Have something done: ``POST target``, applied at most once however often it has to be sent.
 
-    ``patience_s``: how much longer than usual the answer may take.
+    ``patience_s``: how much longer than usual the answer may take; with it a broken connection is the caller's affair.
 
     Raises:
         Refused: the hub said no.
@@ -144,15 +144,22 @@ def _ask(
     body: bytes,
     patience_s: float = 0.0,
 ) -> Answer:
-    """Ask, and once more if the connection broke: a hub that was killed is started again, and knows the key."""
+    """Ask, and once more if the connection broke (a hub that was killed is started again, and knows the key) or if an
+    older hub answered, which may not know what is asked of it. What that one did is done.
+    """
     deadline = time.monotonic() + CLIENT_DEADLINE_SECONDS + patience_s
+    broken: HubUnreachable | None = None
     with _connect(env, deadline) as line:
         try:
-            return line.ask(method, target, headers, body)
+            answer = line.ask(method, target, headers, body)
         except HubUnreachable as error:
             broken = error
+        else:
+            if not _retired(env, line, answer) or (method == "POST" and answer.status == 200):
+                return answer
+            deadline = time.monotonic() + CLIENT_DEADLINE_SECONDS + patience_s
     try:
-        if time.monotonic() >= deadline:
+        if broken and (patience_s or time.monotonic() >= deadline):
             raise broken
         with _connect(env, deadline) as line:
             return line.ask(method, target, headers, body)
@@ -161,17 +168,24 @@ def _ask(
         raise HubUnreachable(f"{error}.{after} If the hub hangs: synapse-git hub stop") from error
 
 
-def settle(answer: Answer, env: Mapping[str, str]) -> Reply:
-    """The answer as a success, else as the error that it is. An older hub is ended: its answer was its last.
-
-    Everything it acknowledged is in its journal, from which the hub of this version goes on.
+def _retired(env: Mapping[str, str], line: Line, answer: Answer) -> bool:
+    """Was the ``answer`` an older hub's, and its last one? All it acknowledged is in its journal, from which this
+    version's hub goes on.
     """
     running = answer.headers.get("synapse-hub-version", __version__)
-    if running != __version__:
-        from synapse_git import ending
+    if running == __version__:
+        return False
+    from synapse_git import ending
 
-        if ending.retire(env, running):
-            sys.stderr.write(f"synapse-git: the hub ran version {running} and makes way for {__version__}\n")
+    if not ending.retire(env, running, line.server_pid()):
+        return False
+    if sys.stderr is not None:
+        sys.stderr.write(f"synapse-git: the hub ran version {running} and makes way for {__version__}\n")
+    return True
+
+
+def settle(answer: Answer, env: Mapping[str, str]) -> Reply:
+    """The answer as a success, else as the error that it is."""
     if answer.status == 200:
         return Reply(answer)
     try:

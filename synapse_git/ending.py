@@ -5,7 +5,6 @@ from __future__ import annotations
 import _socket
 import os
 import signal
-import sys
 import time
 from contextlib import closing
 
@@ -29,15 +28,12 @@ def _parts(version: str) -> list[int]:
     return [int(part) for part in version.split(".") if part.isascii() and part.isdigit()]
 
 
-def retire(env: Mapping[str, str], version: str) -> bool:
-    """Drain and end the user's hub if it is of an older ``version``; whoever needs one next starts this one.
+def retire(env: Mapping[str, str], version: str, pid: int) -> bool:
+    """Drain and end the hub ``pid`` if it is of an older ``version``; whoever needs one next starts this one.
 
     A hub that SYNAPSE_HUB names is somebody else's business. Is it gone?
     """
-    if address.configured(env) or not outdated(version):
-        return False
-    pid = serving(env)
-    return bool(pid) and end(pid, signal.SIGTERM)
+    return not address.configured(env) and outdated(version) and end(pid, signal.SIGTERM)
 
 
 def serving(env: Mapping[str, str]) -> int:
@@ -49,10 +45,7 @@ def serving(env: Mapping[str, str]) -> int:
             sock.connect(path)
             if (uid := exchange.peer_uid(sock)) != os.geteuid():
                 raise HubUnreachable(f"{path} is served by uid {uid}, not by you; leaving it alone")
-            if sys.platform == "darwin":
-                # SOL_LOCAL 0, LOCAL_PEERPID 2 of <sys/un.h>
-                return int.from_bytes(sock.getsockopt(0, 2, 4), sys.byteorder)
-            return int.from_bytes(sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)[:4], sys.byteorder)
+            return exchange.peer_pid(sock)
     except OSError:
         return 0
 

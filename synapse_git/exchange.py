@@ -65,6 +65,10 @@ class Line:
     def close(self) -> None:
         self._socket.close()
 
+    def server_pid(self) -> int:
+        """The process at the other end, from the kernel."""
+        return peer_pid(self._socket)
+
     def ask(self, method: str, target: str, headers: Iterable[tuple[str, str]] = (), body: bytes = b"") -> Answer:
         """Send one request and read its whole answer.
 
@@ -181,6 +185,14 @@ def peer_uid(sock: _socket.socket) -> int:
         return int.from_bytes(sock.getsockopt(0, 1, 8)[4:8], sys.byteorder)
     raw = sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
     return int.from_bytes(raw[4:8], sys.byteorder)
+
+
+def peer_pid(sock: _socket.socket) -> int:
+    """The process that listens at the other end of a connected Unix socket, from the kernel."""
+    if sys.platform == "darwin":
+        # SOL_LOCAL 0, LOCAL_PEERPID 2 of <sys/un.h>
+        return int.from_bytes(sock.getsockopt(0, 2, 4), sys.byteorder)
+    return int.from_bytes(sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)[:4], sys.byteorder)
 
 
 def _check_server(sock: _socket.socket) -> None:

@@ -149,7 +149,10 @@ def parse(raw: bytes | bytearray, kind: type[T]) -> T:
 def _parse_leniently(raw: bytes | bytearray, kind: type[T]) -> T:
     """The fast parser refuses NaN, Infinity and 1e999, which a ``ttl_s`` may be (Spec: INV-LL-3)."""
     try:
-        return msgspec.convert(json.loads(raw), kind)
+        document = json.loads(raw)
+        # It lets lone surrogates through, which no later writer of this document could put down.
+        json.dumps(document, ensure_ascii=False).encode()
+        return msgspec.convert(document, kind)
     except (ValueError, msgspec.ValidationError, RecursionError) as error:
         raise Malformed(str(error)) from None
 

@@ -154,12 +154,14 @@ class Hub:
 
     def _run(self) -> None:
         """A hub without its writer would leave everyone without an answer, so ``on_bug`` ends it."""
+        ended = False
         try:
             self._write()
-        except Exception:
-            log.exception("a bug in the writer")
-            self._on_bug()
-            raise
+            ended = True
+        finally:
+            if not ended:
+                log.critical("a bug in the writer", exc_info=True)
+                self._on_bug()
 
     def _write(self) -> None:
         while True:

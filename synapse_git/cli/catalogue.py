@@ -34,6 +34,7 @@ GROUPS = {
         "hub verify": "archive",
         "hub export": "archive",
         "hub import": "archive",
+        "hub install-service": "service",
     },
 }
 # First words of two-word verbs, and what they are about.

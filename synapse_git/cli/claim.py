@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+import time
 
 from synapse_git import client, document, explain, scope
 from synapse_git.cli import output, phrase, span, whereabouts
 from synapse_git.cli.verb import TASK, Argument, Option, Verb, raw
-from synapse_git.errors import Refused, UsageError
+from synapse_git.errors import HubUnreachable, Refused, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from synapse_git.checkout import Checkout
     from synapse_git.cli.call import Call
     from synapse_git.client import Reply
+
+# Refusals that time may heal.
+_PASSING = ("SCOPE_CONFLICT", "LEASE_LIVE")
+_PAUSE_S = 0.3
 
 
 def run(call: Call) -> int:
@@ -49,12 +54,31 @@ def _granted(call: Call, body: dict[str, object]) -> Reply:
     try:
         return client.command(call.env, "/v2/claim", body)
     except Refused as refused:
-        if not wait or refused.reason not in ("SCOPE_CONFLICT", "LEASE_LIVE"):
+        if not wait or refused.reason not in _PASSING:
             raise
         holders = sorted({claim["owner"] for claim in refused.problem.get("conflicts", [])})
     output.message(f"waiting up to {explain.span(wait)} for {', '.join(holders)} … (Ctrl-C ends it)")
     output.settle()
-    return client.command(call.env, "/v2/claim", {**body, "wait_s": wait}, patience_s=wait)
+    return _in_line(call, body, wait)
+
+
+def _in_line(call: Call, body: dict[str, object], wait: float) -> Reply:
+    """Wait, and go on waiting where the hub was restarted, which forgets who waits, or lets nobody wait so long."""
+    until, lost = time.monotonic() + wait, 0
+    while True:
+        began = time.monotonic()
+        left = max(0.0, until - began)
+        try:
+            return client.command(call.env, "/v2/claim", {**body, "wait_s": left}, patience_s=left)
+        except HubUnreachable:
+            # At once, and then again: there is no hub, and none that could be started.
+            lost = lost + 1 if time.monotonic() - began < _PAUSE_S else 0
+            if left < _PAUSE_S or lost > 1:
+                raise
+        except Refused as refused:
+            if refused.reason not in _PASSING or until - time.monotonic() < _PAUSE_S:
+                raise
+        time.sleep(_PAUSE_S)
 
 
 def _declared(call: Call) -> tuple[str, ...]:

@@ -17,14 +17,13 @@ SHELLS = ("bash", "zsh", "fish")
 
 def run(call: Call) -> int:
     """Exit 0: printed, to be read by the shell at its start."""
-    from click.shell_completion import ShellComplete, get_completion_class
+    from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
     from synapse_git.cli import menu
 
-    script = get_completion_class(call.text("shell"))
-    assert script is not None
+    kind = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}[call.text("shell")]
     # click's own method for bash starts a bash to look at its version, and complains when there is none.
-    text = ShellComplete.source(script(menu.build(call.env), {}, _PROGRAM, _ASKING))
+    text = ShellComplete.source(kind(menu.build(call.env), {}, _PROGRAM, _ASKING))
     if call.json:
         output.structure({"shell": call.text("shell"), "script": text})
     else:

@@ -6,19 +6,16 @@ import os
 import shutil
 import stat
 import sys
-import time
 
-from synapse_git import address, client, exchange, explain, git, starter
+from synapse_git import address, client, exchange, git, starter
 from synapse_git.cli import guard, output, phrase, register, worktrees
 from synapse_git.cli.finding import Finding
-from synapse_git.cli.verb import Verb
-from synapse_git.constants import CLIENT_DEADLINE_SECONDS
+from synapse_git.cli.verb import Option, Verb
 from synapse_git.errors import EXIT_REFUSED, CheckoutError, SynapseError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
+    from collections.abc import Iterator, Mapping, Sequence
 
     from synapse_git.checkout import Checkout
     from synapse_git.cli.call import Call
@@ -28,7 +25,8 @@ _GIT = (2, 34)
 
 
 def run(call: Call) -> int:
-    """Exit 0: nothing is wrong; 1 with what is, and what to type. ``--json``: ``{healthy, findings}``."""
+    """Exit 0: nothing is wrong; 1 with what is, and what to type. ``--json``: ``{healthy, fixed, findings}``."""
+    fixed = list(_fixed(call))
     found = []
     for finding in examine(call):
         found.append(finding)
@@ -37,10 +35,25 @@ def run(call: Call) -> int:
             output.settle()
     wrong = sum(finding.ok is False for finding in found)
     if call.json:
-        output.structure({"healthy": not wrong, "findings": [finding.document() for finding in found]})
+        output.structure({"healthy": not wrong, "fixed": fixed, "findings": [finding.document() for finding in found]})
+    elif not wrong:
+        output.result("\nall is well")
     else:
-        output.result(f"\n{wrong} to mend" if wrong else "\nall is well")
+        hint = "" if call.flag("fix") else ". What is safe to mend is mended by: synapse-git doctor --fix"
+        output.result(f"\n{wrong} to mend{hint}")
     return EXIT_REFUSED if wrong else 0
+
+
+def _fixed(call: Call) -> Iterator[str]:
+    """With ``--fix``: what was mended before the examination, told as it happens."""
+    if not call.flag("fix"):
+        return
+    from synapse_git.cli import repair
+
+    for done in repair.mend(call):
+        if not call.json:
+            output.result(f"fixed {done}")
+        yield done
 
 
 def examine(call: Call) -> Iterator[Finding]:
@@ -52,16 +65,17 @@ def examine(call: Call) -> Iterator[Finding]:
         return
     yield from _modes(call.env)
     here = call.checkout_if_any()
+    layers = register.layers(call.env)
     standings: dict[str, guard.Standing] = {}
     if here is None:
         yield _nowhere(call)
     else:
         standings = guard.survey([here.root, *worktrees.roots(here.root, call.env)], call.env)
-        yield from _worktrees(standings)
+        yield from _worktrees(standings, layers)
     # A worktree can only be added where there is a commit.
     fit = here and standings[here.root].cover and worktrees.born(here.root, call.env)
     yield _proof(call, here if fit else None)
-    yield from _elsewhere(call, standings)
+    yield from _elsewhere(call, standings, layers)
 
 
 def _versions(env: Mapping[str, str]) -> Iterator[Finding]:
@@ -82,10 +96,8 @@ def _versions(env: Mapping[str, str]) -> Iterator[Finding]:
 
 def _hub(env: Mapping[str, str]) -> Finding:
     """Asked through the write path, so that "yes" means that it grants."""
-    deadline = time.monotonic() + CLIENT_DEADLINE_SECONDS
     try:
-        with starter.connect(env, deadline=deadline, start_deadline=deadline) as line:
-            health: dict[str, Any] = client.settle(client.health(line), env).document
+        health = client.query(env, "/v2/health").document
     except SynapseError as error:
         log = starter.log_file(address.state_dir(env))
         return Finding(False, f"no hub that grants: {error}", f"read {log}; then: synapse-git hub start")
@@ -124,9 +136,9 @@ def _nowhere(call: Call) -> Finding:
     return Finding(True, "a checkout")
 
 
-def _worktrees(standings: Mapping[str, guard.Standing]) -> Iterator[Finding]:
-    """Each worktree of this repository that has the guard, and each that was left without although others have it."""
-    guarded = any(standing.cover for standing in standings.values())
+def _worktrees(standings: Mapping[str, guard.Standing], layers: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
+    """Each worktree of this repository that has the guard, and each that was left without or has lost it."""
+    guarded = any(standing.cover or register.GUARD in layers.get(root, ()) for root, standing in standings.items())
     for root, standing in standings.items():
         install = f"synapse-git -C {phrase.shell(root)} install"
         if not standing.cover:
@@ -146,10 +158,10 @@ def _proof(call: Call, here: Checkout | None) -> Finding:
     return Finding(True, f"a commit of what another agent holds was refused (tried in {where})")
 
 
-def _elsewhere(call: Call, seen: Mapping[str, guard.Standing]) -> Iterator[Finding]:
+def _elsewhere(
+    call: Call, seen: Mapping[str, guard.Standing], layers: Mapping[str, Sequence[str]]
+) -> Iterator[Finding]:
     """Worktrees of other repositories: where the guard was put in and is gone, and where it never was."""
-    known = client.query(call.env, "/v2/worktrees").document["worktrees"]
-    layers = {explain.wire_path(item["root"]): item["layers"] for item in known}
     others = [root for root in layers if root not in seen and os.path.isdir(root)]
     for root, standing in guard.survey(others, call.env).items():
         if standing.cover:
@@ -168,10 +180,14 @@ VERBS = (
         summary="Prove that hooks, hub, socket and journal work.",
         help="Exercise everything a refusal depends on, up to a real commit that must be refused, in a scratch "
         "worktree of this repository that is removed again (outside of a repository with the guard: in a scratch "
-        "repository). Says what is wrong and what to type.",
+        "repository). Says what is wrong and what to type. With --fix it first mends what needs no decision: hooks of "
+        "this repository that were displaced or are outdated, open files of ours, an address that leads nowhere, a hub "
+        "of an older version.",
         examples=(
             ("doctor", "after installing, and when in doubt"),
+            ("doctor --fix", "mend what is safe to mend, then look"),
             ("doctor --json", "healthy or not, and every finding"),
         ),
+        options=(Option("fix", "--fix", help="Mend what can be mended safely, and say what was."),),
     ),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 from synapse_git import document
@@ -10,6 +9,7 @@ from synapse_git.errors import EXIT_CHECKOUT, EXIT_USAGE, CheckoutError, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
@@ -20,13 +20,18 @@ _AT_ONCE = 4
 
 
 class Standing:
-    """How the guard of a checkout stands: does it ``cover`` commits there, and what is there to ``mend``, in words?"""
+    """How the guard of a checkout stands: does it ``cover`` commits there, and what is there to ``mend``, in words?
 
-    __slots__ = ("cover", "mend")
+    ``interpreter``: what its hooks start, '' where there are none. ``certain``: False where it could not be looked at.
+    """
 
-    def __init__(self, cover: bool, mend: str) -> None:
+    __slots__ = ("certain", "cover", "interpreter", "mend")
+
+    def __init__(self, cover: bool, mend: str, interpreter: str = "", *, certain: bool = True) -> None:
         self.cover = cover
         self.mend = mend
+        self.interpreter = interpreter
+        self.certain = certain
 
 
 def act(verb: str, root: str, env: Mapping[str, str]) -> dict[str, Any]:
@@ -55,6 +60,8 @@ def survey(roots: Iterable[str], env: Mapping[str, str]) -> dict[str, Standing]:
 
 
 def _begin(verb: str, root: str, env: Mapping[str, str]) -> Process:
+    import subprocess  # costs more than Git itself, and is not wanted where everything is remembered
+
     return subprocess.Popen(
         [sys.executable, "-I", "-m", "synapse_hooks", verb, "--cwd", root],
         env=dict(env),
@@ -93,8 +100,8 @@ def _standing(process: Process) -> Standing:
     try:
         report = _finish("status", process)
     except SynapseError as error:
-        return Standing(False, str(error))
+        return Standing(False, str(error), certain=False)
     states = set(report["hooks"].values())
     # Hooks of another version of ours judge all the same.
     cover = bool(report["mode"]) and report["interpreter_exists"] and states <= {"current", "outdated"}
-    return Standing(cover, str(report["detail"]))
+    return Standing(cover, str(report["detail"]), str(report["interpreter"]))

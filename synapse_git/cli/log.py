@@ -2,40 +2,65 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
-from synapse_git import client, document, explain, scope
-from synapse_git.cli import output, phrase
-from synapse_git.cli.verb import Option, Verb
+from synapse_git import document, explain, scope
+from synapse_git.cli import output, phrase, trail
+from synapse_git.cli.verb import Option, Verb, count
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
     from synapse_git.cli.call import Call
 
     Fields = Mapping[str, Any]
 
+# How many lines a terminal gets unless asked for more.
+_SCREEN = 50
+
 
 def run(call: Call) -> int:
     """Exit 0. ``--json``: ``{events: […]}``; with ``--follow`` one document a line, as things happen."""
-    follow = call.flag("follow")
-    found: list[dict[str, Any]] = []
-    for identity, kind, data in client.events(call.env, "", follow=follow):
-        event = {"id": identity, "kind": kind, **document.read(data.encode())}
-        if not call.json:
-            if line := described(event):
-                output.result(line)
-        elif follow:
-            output.structure(event)
-        else:
-            found.append(event)
-        if follow:
+    follow, most = call.flag("follow"), _most(call)
+    after = ""
+    if most is not None:
+        newest, after = trail.newest(call.env, most, _counts(call))
+        _tell(call, newest)
+    elif not follow:
+        _tell(call, trail.everything(call.env))
+    if follow:
+        output.settle()
+        for event in trail.onwards(call.env, after):
+            _tell(call, (event,))
             output.settle()
-    if call.json and not follow:
-        output.structure({"events": found})
     return 0
+
+
+def _most(call: Call) -> int | None:
+    """How many events are wanted; None: all. A person at a terminal did not ask for a year of them."""
+    given = call.number("limit")
+    if given is not None:
+        return int(given)
+    return None if call.json or not output.terminal(sys.stdout, call.env) else _SCREEN
+
+
+def _counts(call: Call) -> Callable[[Fields], object]:
+    """What one of the wanted number is: with ``--json`` every event, else what makes a line."""
+    return (lambda _: True) if call.json else described
+
+
+def _tell(call: Call, events: Iterable[Fields]) -> None:
+    if call.json and not call.flag("follow"):
+        output.structure({"events": list(events)})
+        return
+    for event in events:
+        if call.json:
+            output.structure(event)
+        elif line := described(event):
+            output.result(line)
 
 
 def described(event: Fields) -> str:
@@ -148,12 +173,16 @@ VERBS = (
         run,
         summary="What happened: grants, refusals, overrides, releases.",
         help="Print the audit trail, oldest first: every grant, renewal, release, expiry, refusal and override, from "
-        "the journal that the hub decides by.",
+        f"the journal that the hub decides by. A terminal gets the last {_SCREEN} lines, anything else all there is.",
         examples=(
-            ("log", "all there is"),
-            ("log --follow", "and go on as things happen"),
+            ("log", "what happened of late"),
+            ("log --limit 1000", "the last 1000"),
+            ("log --follow", "and go on as things happen, also when the hub is stopped and started"),
             ("log --json --follow", "one document a line, for programs"),
         ),
-        options=(Option("follow", "--follow", "-f", help="Go on as things happen, until interrupted."),),
+        options=(
+            Option("limit", "--limit", metavar="N", help="The newest N only.", convert=count),
+            Option("follow", "--follow", "-f", help="Go on as things happen, until interrupted."),
+        ),
     ),
 )

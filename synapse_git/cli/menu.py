@@ -42,7 +42,7 @@ coding agent's session, or user@host."""
 _EPILOG = """Exit status: 0 done, 1 refused (with a reason code), 2 wrong usage, 3 no hub, 4 no usable checkout.
 
 \b
-Completion: eval "$(_SYNAPSE_GIT_COMPLETE=bash_source synapse-git)"   (zsh_source, fish_source)"""
+Completion: eval "$(synapse-git completion bash)"   (or zsh, fish)"""
 
 
 def parse(argv: Sequence[str], env: Mapping[str, str]) -> Parsed | int:
@@ -126,6 +126,10 @@ class _Value(_Type):
         del ctx, param
         if self._completes in ("file", "dir"):
             return [CompletionItem(incomplete, type=self._completes)]
+        if self._completes == "shell":
+            from synapse_git.cli import completion
+
+            return [CompletionItem(shell) for shell in completion.SHELLS if shell.startswith(incomplete)]
         if self._completes == "task":
             from synapse_git.cli import suggestion
 

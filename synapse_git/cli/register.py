@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import client, document
+from synapse_git import client, document, explain
 from synapse_git.cli import guard, output, whereabouts
 from synapse_git.errors import SynapseError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from synapse_git.checkout import Checkout
     from synapse_git.cli.call import Call
@@ -45,6 +45,12 @@ def enter(call: Call, here: Checkout, agent: str, layers: Sequence[str]) -> None
         },
     )
     whereabouts.note(outer)
+
+
+def layers(env: Mapping[str, str]) -> dict[str, list[str]]:
+    """The layers that each registered worktree was last said to have, by its root. Raises as `client.query` does."""
+    known = client.query(env, "/v2/worktrees").document["worktrees"]
+    return {explain.wire_path(item["root"]): item["layers"] for item in known}
 
 
 def branch(git_dir: str) -> str:

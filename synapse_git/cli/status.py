@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from synapse_git import client, explain, scope
-from synapse_git.cli import guard, output, phrase, register, table
+from synapse_git.cli import glance, output, phrase, register, table
 from synapse_git.cli.verb import Verb
 
 TYPE_CHECKING = False
@@ -36,15 +36,22 @@ def run(call: Call) -> int:
 
 
 def _as_they_stand(worktrees: Sequence[dict[str, Any]], env: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The register, with guard and branch as they are now: other tools may have displaced or switched them."""
+    """The register, with guard and branch as they are now: other tools may have displaced or switched them.
+
+    ``displaced``: why a guard that was put in does not run, '' where it does or none was.
+    """
     roots = [explain.wire_path(item["root"]) for item in worktrees]
-    found = guard.survey([root for root in roots if os.path.isdir(root)], env)
+    found = glance.survey([root for root in roots if os.path.isdir(root)], env)
     updated = []
     for root, item in zip(roots, worktrees, strict=True):
         layers = [layer for layer in item["layers"] if layer != register.GUARD]
-        if root in found and found[root].cover:
+        now, displaced = found.get(root), ""
+        if now and now.cover:
             layers.insert(0, register.GUARD)
-        updated.append({**item, "layers": layers, "branch": register.branch_at(root, item["branch"])})
+        elif now and register.GUARD in item["layers"]:
+            displaced = now.mend
+        branch = register.branch_at(root, item["branch"])
+        updated.append({**item, "layers": layers, "branch": branch, "displaced": displaced})
     return updated
 
 
@@ -71,12 +78,19 @@ def _show_worktrees(call: Call, worktrees: Sequence[Mapping[str, Any]], here: st
         (
             phrase.place(item["root"], call.env) + (" (here)" if item["worktree"] == here else ""),
             item.get("branch") or "",
-            ", ".join(item.get("layers") or []) or "none: synapse-git install",
+            ", ".join(item["layers"]) or ("none: displaced" if item["displaced"] else "none: synapse-git install"),
         )
         for item in worktrees
     ]
     output.result("")
     table.show(("WORKTREE", "BRANCH", "COVERED BY"), rows, call.env)
+    for item in worktrees:
+        if item["displaced"]:
+            root = explain.wire_path(item["root"])
+            output.result(
+                f"\nthe guard in {scope.show(root)} does not run: {item['displaced']}\n"
+                f"put it back: synapse-git -C {phrase.shell(root)} install"
+            )
 
 
 VERBS = (

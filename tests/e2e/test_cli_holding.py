@@ -117,6 +117,28 @@ def test_claim_wait_ends_with_its_time(held: Box) -> None:
     assert refused.code == 1 and "SCOPE_CONFLICT" in refused.err
 
 
+def test_claim_wait_goes_on_over_a_restart_of_the_hub(held: Box) -> None:
+    """Killed while somebody waits: it waits on for what is left of its time, with the next hub, and gets it there."""
+    process = waiting(held, "--wait", "10m", "src", "-t", "mine")
+    os.kill(held.hub_pid(), signal.SIGKILL)
+    time.sleep(1)
+    assert held.synapse("release", "-t", "login", agent="ana").code == 0
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 0 and out.startswith("claimed src for task mine as ben"), err
+
+
+def test_a_wait_over_a_restart_is_no_longer_than_asked_for(held: Box) -> None:
+    """A hub that is killed late in a wait does not make it begin anew: the refusal comes when the time is over."""
+    begun = time.monotonic()
+    argv = [str(PROGRAMS / "synapse-git"), "claim", "--wait", "6", "src", "--agent", "ben"]
+    with subprocess.Popen(argv, cwd=held.cwd, env=held.env, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(5)
+        os.kill(held.hub_pid(), signal.SIGKILL)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 1 and "SCOPE_CONFLICT" in err
+    assert time.monotonic() - begun < 9.5
+
+
 def test_an_interrupted_wait_leaves_nothing_behind(held: Box) -> None:
     """Ctrl-C is quiet, and the line moves on without the one who left."""
     process = waiting(held, "--wait", "10m", "src")

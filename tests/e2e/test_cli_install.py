@@ -126,7 +126,7 @@ def test_status_sees_a_guard_that_was_displaced(repo: Path, box: Box) -> None:
     """Another tool takes core.hooksPath: status says that nothing covers the worktree any more."""
     box.done("git", "config", "core.hooksPath", "/nonexistent")
     assert box.synapse("status", "--json").json()["worktrees"][0]["layers"] == []
-    assert "none: synapse-git install" in box.synapse("status").out
+    assert "none: displaced" in box.synapse("status").out
 
 
 def test_status_knows_the_branch_of_now(repo: Path, box: Box) -> None:

@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from synapse_git import __version__
 from tests.box import Box
 
 OTHER_VERSION = """
@@ -45,12 +46,28 @@ def test_an_older_hub_makes_way_and_its_claims_stay(box: Box) -> None:
     assert box.hub_pid() not in (0, old)
 
 
+def test_a_look_at_an_older_hub_is_answered_by_the_new_one(box: Box) -> None:
+    """What was asked is asked again: it may be more than the older one knows."""
+    old = start(box, "0.0.9")
+    started = box.synapse("hub", "start", "--json")
+    assert started.code == 0 and "makes way" in started.err
+    assert (started.json()["version"], started.json()["pid"]) == (__version__, box.hub_pid())
+    assert box.hub_pid() not in (0, old)
+
+
+def test_hub_status_only_looks(box: Box) -> None:
+    """It tells the version of an older hub, which goes on running."""
+    old = start(box, "0.0.9")
+    assert box.synapse("hub", "status", "--json").json()["version"] == "0.0.9"
+    assert box.hub_pid() == old
+
+
 @pytest.mark.parametrize("version", ["99.0", "not a version at all 1"])
 def test_a_newer_hub_is_left_alone(box: Box, version: str) -> None:
     """As is one that this program cannot place."""
     box.cwd = box.init()
     pid = start(box, version)
-    assert box.synapse("claim", "src", agent="ana").err == ""
+    assert "makes way" not in box.synapse("claim", "src", agent="ana").err
     assert box.hub_pid() == pid
 
 
