@@ -12,6 +12,7 @@ PYTHONS = ["3.11", "3.12", "3.13"]
 PROJECT = nox.project.load_toml("pyproject.toml")
 DEVELOPMENT = nox.project.dependency_groups(PROJECT, "dev")
 DOCUMENTS = ["tests/test_documents.py"]
+FAULTS = ["tests/faults", "tests/machine"]
 
 nox.options.sessions = ["lint", "typing", "tests", "docs", "wheel"]
 nox.options.error_on_missing_interpreters = False
@@ -72,6 +73,31 @@ def wheel(session: nox.Session) -> None:
         with session.chdir(dist.parent):
             path = f"{clean}{os.pathsep}{os.environ['PATH']}"
             session.run(str(clean / "synapse-git"), "demo", env={"PATH": path, "PYTHONPATH": ""}, external=True)
+
+
+@nox.session
+def faults(session: nox.Session) -> None:
+    """The fault suites in their long forms. Wants strace; takes minutes."""
+    _prepare(session)
+    session.run(
+        "python",
+        "-m",
+        "pytest",
+        "-n",
+        "2",
+        "--dist",
+        "worksteal",
+        *FAULTS,
+        *session.posargs,
+        env={"SYNAPSE_FAULTS": "long"},
+    )
+
+
+@nox.session
+def mutants(session: nox.Session) -> None:
+    """Take each guard out of a copy of the tree, and print those that no quick test misses. There must be none."""
+    _prepare(session)
+    session.run("python", "-m", "tests.faults.mutants", *session.posargs)
 
 
 @nox.session

@@ -1,0 +1,199 @@
+"""Small breakages of our own guards, each of which some quick test must notice. Data, and nothing else.
+
+A breakage is one rule taken out or turned round, as an edit of the source text. When a line here no longer fits the
+source, adapt it: `test_mutations.py` says which.
+"""
+
+# ruff: noqa: E501 - one breakage a line
+
+from __future__ import annotations
+
+from tests.faults.tree import Breakage
+from tests.faults.tree import breakage as broken
+
+_CORE = "hub/synapse_hub/core/"
+_JOURNAL = "hub/synapse_hub/journal/"
+OVERLAP, CLAIM, CLAIMS = _CORE + "overlap.py", _CORE + "claim.py", _CORE + "claims.py"
+HOLDING, STATE, DECIDE = _CORE + "holding.py", _CORE + "state.py", _CORE + "decide.py"
+LEASE, GUARD, RECENT = _CORE + "lease.py", _CORE + "guard.py", _CORE + "recent.py"
+HUB, WAITING, CLOCK, EXPIRY = (f"hub/synapse_hub/{name}.py" for name in ("hub", "waiting", "clock", "expiry"))
+JOURNAL, MARK, SQLITE = _JOURNAL + "journal.py", _JOURNAL + "mark.py", _JOURNAL + "sqlite.py"
+RECORD, SNAPSHOT, ARCHIVE = _JOURNAL + "record.py", _JOURNAL + "snapshot.py", _JOURNAL + "archive.py"
+RESTART = _JOURNAL + "restart.py"
+SCOPE, PROTOCOL = "synapse_git/scope.py", "synapse_git/protocol.py"
+ROUTES, DESK = "hub/synapse_hub/web/claims.py", "hub/synapse_hub/web/desk.py"
+
+_SCOPES = [
+    broken("overlap by text, not by parts", (SCOPE, 'inner.startswith(outer + "/")', "inner.startswith(outer)")),
+    broken("overlap in one direction", (SCOPE, "return covers(a, b) or covers(b, a)", "return covers(a, b)")),
+    broken("the root covers nothing", (SCOPE, "return outer == ROOT or inner == outer", "return inner == outer")),
+    broken("paths may climb out", (SCOPE, 'if ".." in parts:', 'if ".." in parts[:1]:')),
+    broken("paths may be absolute", (SCOPE, 'if path.startswith("/"):', 'if path.startswith("//"):')),
+    broken("a path may hold a NUL", (SCOPE, 'if "\\0" in path:', 'if path == "\\0":')),
+    broken("a path may be any length", (SCOPE, "> MAX_PATH_BYTES:", "> 9 * MAX_PATH_BYTES:")),
+    broken("any number of paths", (SCOPE, "if len(clean) > MAX_DECLARED_PATHS:", "if len(clean) > 99_999:")),
+    broken("the root is a path like any other", (SCOPE, "if ROOT in clean:", "if clean == {ROOT}:")),
+    broken("no folding of case", (SCOPE, "return path.lower() if case else path", "return path")),
+    broken("no composing of accents", (SCOPE, 'path = unicodedata.normalize("NFC", path)', "pass")),
+    broken("the directory above does not count", (OVERLAP, "        yield from _here(node, agent)\n        child", "        child")),
+    broken("what lies beneath does not count", (OVERLAP, "            yield from _here(node, agent)\n            pending.extend(node.children.values())", "            yield from _here(node, agent)")),
+    broken("a foreign claim beside an own one is missed", (OVERLAP, "(1 if agent in node.owners else 0)", "1")),
+    broken("own claims are in the way", (OVERLAP, "if owner != agent)\n\n\nclass", "if owner)\n\n\nclass")),
+    broken("removed paths stay in the index", (OVERLAP, "return owners.set(owner, left) if left else owners.delete(owner)", "return owners.set(owner, left)")),
+    broken("the guard forgets the directory above", (OVERLAP, "foreign_above += tuple(_here(child, self._agent))", "pass")),
+    broken("the guard forgets own directories", (OVERLAP, "own_above += self._own(child)", "pass")),
+    broken("the guard forgets what lies beneath", (OVERLAP, "return chain(foreign_above, others(child, ROOT, self._agent)), own", "return foreign_above, own")),
+    broken("a checkout is another tree in each namespace", (CLAIM, 'return ("", worktree) if worktree else', "return (namespace, worktree) if worktree else")),
+    broken("all shared trees are one", (CLAIM, "else (namespace, \"\")", 'else ("", "")')),
+    broken("shared trees compare unfolded", (CLAIM, "return paths if worktree else", "return paths if True else")),
+]  # fmt: skip
+
+_CLAIMS = [
+    broken("a live task is given away", (CLAIMS, "if held and held.owner != command.agent:", "if held and not held.owner:")),
+    broken("scope conflicts are ignored", (CLAIMS, "    if conflicts:\n        return _denied", "    if conflicts and not over:\n        pass\n    if False:\n        return _denied")),
+    broken("a renewal is not fenced", (CLAIMS, "if command.epoch is not None and (held", "if command.epoch == 0 and (held")),
+    broken("the quota is charged to the name", (CLAIMS, "room(state, command.principal, now)", "room(state, command.agent, now)")),
+    broken("one claim over the cap", (CLAIMS, "if len(held) < MAX_CLAIMS_PER_AGENT:", "if len(held) <= MAX_CLAIMS_PER_AGENT:")),
+    broken("leases that are over count against the cap", (CLAIMS, "if not (claim := state.claims[key]).live(now)]", "if not (claim := state.claims[key])]")),
+    broken("a renewal is charged", (CLAIMS, "renewal = held is not None and held.principal == command.principal", "renewal = False")),
+    broken("a renewal by another principal is free", (CLAIMS, "renewal = held is not None and held.principal == command.principal", "renewal = held is not None")),
+    broken("a renewal keeps its epoch", (CLAIMS, "epoch=state.epoch + 1,", "epoch=held.epoch if held else state.epoch + 1,")),
+    broken("a renewal keeps its version", (CLAIMS, "        granted_at=now,\n", "        granted_at=now,\n        version=held.version if held else 0,\n")),
+    broken("a renewal shortens a long lease", (CLAIMS, "command.ttl_s or (held.ttl_s if held else DEFAULT_TTL_SECONDS)", "command.ttl_s or DEFAULT_TTL_SECONDS")),
+    broken("a takeover starts from nothing", (CLAIMS, "previous.checkpoint if previous else state.retained", "held.checkpoint if held else state.retained")),
+    broken("a checkpoint is lost with its lease", (CLAIMS, "previous.checkpoint if previous else state.retained((command.namespace, command.task_id))", "previous.checkpoint if previous else None")),
+    broken("widening replaces", (CLAIMS, "sorted({*kept, *command.paths})", "sorted({*command.paths})")),
+    broken("widening shrinks a whole tree", (CLAIMS, "if kept and command.paths else ()", "if kept and command.paths else command.paths")),
+    broken("widening has no limit", (CLAIMS, "if len(united) > MAX_DECLARED_PATHS:", "if len(united) > 99_999:")),
+    broken("a held task changes its tree", (CLAIMS, "if command.worktree is not None and command.worktree != held.worktree:", "if command.worktree is not None and command.worktree == held:")),
+    broken("a lease that is over is in the way", (CLAIMS, "            if not claim.live(now):\n                over", "            if not claim:\n                over")),
+    broken("every denial is written", (CLAIMS, "if state.denied_lately(evidence):", "if state.denied_lately(evidence) and not evidence:")),
+    broken("no denial is written", (CLAIMS, "if state.denied_lately(evidence):", "if evidence:")),
+    broken("an expired lease is not written down", (CLAIMS, "before.setdefault(lapsed.key, expired(lapsed, now))", "pass")),
+    broken("expired at exactly now is still live", (CLAIM, "return self.lease_expires_at > now", "return self.lease_expires_at >= now")),
+    broken("a lease may be any short", (LEASE, "MINIMUM_TTL_SECONDS), MAXIMUM_TTL_SECONDS)", "0.0), MAXIMUM_TTL_SECONDS)")),
+    broken("a lease may be any long", (LEASE, "MINIMUM_TTL_SECONDS), MAXIMUM_TTL_SECONDS)", "MINIMUM_TTL_SECONDS), 1e18)")),
+    broken("every touch is an event", (LEASE, "< EXTEND_BELOW_SHARE * claim.ttl_s", "< 2 * claim.ttl_s")),
+    broken("infinity is a length", (PROTOCOL, "return number if math.isfinite(number) else default", "return number")),
+    broken("true is a length", (PROTOCOL, "if isinstance(value, bool) or not isinstance", "if not isinstance")),
+]  # fmt: skip
+
+_HOLDING = [
+    broken("anyone releases", (HOLDING, "if held.owner != command.agent and not forced:", "if not held.owner and not forced:")),
+    broken("every release is forced", (HOLDING, "isinstance(command, ReleaseClaim) and command.force", "isinstance(command, ReleaseClaim)")),
+    broken("stale epochs act", (HOLDING, "if command.epoch is not None and command.epoch != held.epoch:", "if command.epoch == 0:")),
+    broken("an epoch to come acts", (HOLDING, "command.epoch != held.epoch:", "command.epoch < held.epoch:")),
+    broken("force goes past the fence", (HOLDING, "if command.epoch is not None and command.epoch != held.epoch:", "if not forced and command.epoch is not None and command.epoch != held.epoch:")),
+    broken("a handoff keeps the version", (HOLDING, "        version=0,\n", "")),
+    broken("a handoff keeps the epoch", (HOLDING, "        epoch=state.epoch + 1,\n", "")),
+    broken("a handoff keeps the end", (HOLDING, "        lease_expires_at=now + held.ttl_s,\n", "")),
+    broken("a handoff ignores third parties", (HOLDING, "    if conflicts:\n        holder", "    if conflicts and not over and not paths:\n        holder")),
+    broken("a handoff is charged to its giver", (HOLDING, "state.principal_of(command.to) or held.principal", "held.principal")),
+    broken("a handoff is in its own way", (HOLDING, "now, besides=held.key)", "now)")),
+    broken("versions are not compared", (HOLDING, "command.expected_version != held.version:", "command.expected_version < 0:")),
+    broken("versions do not rise", (HOLDING, "version=held.version + 1,", "version=held.version,")),
+    broken("a checkpoint may be any size", (HOLDING, "> MAX_CHECKPOINT_BYTES:", "> 9 * MAX_CHECKPOINT_BYTES:")),
+    broken("leases end early", (HOLDING, "for claim in claims if claim and not claim.live(now)]", "for claim in claims if claim]")),
+    broken("a heartbeat keeps nothing alive", (HOLDING, "return Decided(events, {\"claims\": documents})", 'return Decided([], {"claims": documents})')),
+    broken("a finished task leaves its checkpoint", (STATE, "return _retain(state, key, event.at) if event.forced else _drop(state, key)", "return _retain(state, key, event.at)")),
+    broken("a forced release drops the checkpoint", (STATE, "return _retain(state, key, event.at) if event.forced else _drop(state, key)", "return _drop(state, key)")),
+    broken("an epoch is forgotten with its renewal", (STATE, "state, epoch=max(state.epoch, claim.epoch), claims=", "state, claims=")),
+    broken("an epoch is forgotten with its claim", (STATE, "        state,\n        epoch=max(state.epoch, claim.epoch),", "        state,\n        epoch=claim.epoch if len(state.claims) else state.epoch,")),
+    broken("a renewal leaves the index behind", (STATE, "return (claim.owner, claim.principal, claim.worktree, claim.paths)", "return (claim.owner, claim.principal, claim.worktree)")),
+    broken("an expiry frees nothing", (STATE, "return _retain(state, (event.namespace, event.task_id), event.at)", "return state")),
+    broken("a denial ends the lease", (STATE, "            return _remember_denial(state, event)", "            return _remember_denial(_drop(state, (event.namespace, 't1')), event)")),
+    broken("a minute of denials is too long", (STATE, "before[0] > event.at - DENIAL_COALESCE_SECONDS", "before[0] >= event.at - DENIAL_COALESCE_SECONDS")),
+    broken("keys are forgotten at once", (STATE, "keep_after=event.at - IDEMPOTENCY_RETENTION_SECONDS", "keep_after=event.at - 1")),
+    broken("keys are kept for ever", (STATE, "keep_after=event.at - IDEMPOTENCY_RETENTION_SECONDS", "keep_after=0.0")),
+    broken("a key counts for every sender", (STATE, "(event.sender, event.verb, event.key),", '("", event.verb, event.key),'), (DECIDE, "state.answers.get((keyed.sender, keyed.verb, keyed.key))", 'state.answers.get(("", keyed.verb, keyed.key))')),
+    broken("a key counts for every verb", (STATE, "(event.sender, event.verb, event.key),", '(event.sender, "", event.key),'), (DECIDE, "state.answers.get((keyed.sender, keyed.verb, keyed.key))", 'state.answers.get((keyed.sender, "", keyed.key))')),
+    broken("a key answers any request", (DECIDE, "if digest == keyed.digest:", "if digest:")),
+    broken("keys have no bound", (DECIDE, "full = len(state.answers) >= MAX_IDEMPOTENCY_KEYS", "full = False")),
+    broken("an answered key answers for a minute", (DECIDE, "known[0] > now - IDEMPOTENCY_RETENTION_SECONDS:\n        digest", "known[0] > now - 60:\n        digest")),
+    broken("a keyed answer is not kept", (DECIDE, "return Decided([*outcome.events, answered], outcome.answer)", "return Decided(outcome.events, outcome.answer)")),
+    broken("a bounded table only grows", (RECENT, "too_many = capacity is not None and len(entries) > capacity", "too_many = False")),
+    broken("the guard judges dead leases", (GUARD, "return self._state.claims[key].live(self.now)", "return True")),
+    broken("the guard looks at one tree", (GUARD, '[("", shared)] + (', "[] + (")),
+    broken("a conflict is only a warning", (GUARD, 'return "refuse" if self.refused else', 'return "warn" if self.refused else')),
+    broken("the guard's denials flood the journal", (GUARD, "return Decided([] if state.denied_lately(event) else [event], {})", "return Decided([event], {})")),
+]  # fmt: skip
+
+_HUB = [
+    broken("published before the commit", (HUB, "        batch = uuid.uuid4().hex\n", "        self._publish(candidate, events)\n        batch = uuid.uuid4().hex\n")),
+    broken("answered before the commit", (HUB, "        batch = uuid.uuid4().hex\n", "        for ticket, answer in zip(tickets, answers, strict=True):\n            self._answer(ticket, answer)\n        batch = uuid.uuid4().hex\n"), (HUB, "        self._publish(candidate, events)\n        for ticket, answer in zip(tickets, answers, strict=True):\n            self._answer(ticket, answer)\n", "        self._publish(candidate, events)\n")),
+    broken("a failed append is a grant all the same", (HUB, "            self._suspect_batch = batch\n            self._refuse(tickets)\n            return\n", "            pass\n")),
+    broken("granting goes on after a failed append", (HUB, "            self._suspect_batch = batch\n", "")),
+    broken("a recovered state is not used", (HUB, "        self._state = state\n        self._on_grant(list", "        self._on_grant(list")),
+    broken("a recovery wakes nobody", (HUB, "self._freed = True  #", "self._freed = self._freed  #")),
+    broken("the clock may go back", (HUB, "return max(self._clock.now(), self._last_now)", "return self._clock.now()")),
+    broken("nobody is told of a grant", (HUB, "        if trees:\n            self._on_grant(trees)", "        if not trees:\n            self._on_grant(trees)")),
+    broken("no sweep", (HUB, "        if due:\n            self._transact_batch([_Ticket(ExpireDue", "        if not self:\n            self._transact_batch([_Ticket(ExpireDue")),
+    broken("stopping forgets what is queued", (HUB, "            if tickets and self.granting:", "            if tickets and self.granting and more:")),
+    broken("every try of a waiter is a denial", (HUB, "outcome = msgspec.structs.replace(outcome, events=())", "pass")),
+    broken("an expiry wakes nobody", (HUB, "_FREEING = (ClaimReleased, LeaseExpired, TaskHandedOff, ClaimGranted)", "_FREEING = (ClaimReleased, TaskHandedOff, ClaimGranted)")),
+    broken("the last waiter comes first", (WAITING, "return sorted(self._waiters)", "return sorted(self._waiters, reverse=True)")),
+    broken("circles may wait", (WAITING, "if self._reaches(owners, agent):", "if self._reaches(owners, '') and not agent:")),
+    broken("long circles may wait", (WAITING, "            } - seen\n", "            } & seen\n")),
+    broken("any refusal waits", (WAITING, "if refusal.reason not in _PASSING or patience", "if patience")),
+    broken("whoever left still waits", (WAITING, "if one.patience.until <= now or not one.patience.alive()]", "if one.patience.until <= now]")),
+    broken("a renewed lease is swept early", (EXPIRY, "            if claim.live(now):\n                heapq", "            if not claim:\n                heapq")),
+    broken("an extended lease is never swept", (EXPIRY, "heapq.heappush(self._heap, (claim.lease_expires_at, epoch, key))\n            else", "pass\n            else")),
+    broken("leases run on the wall clock", (CLOCK, "return self._offset + boot_seconds()", "return time.time()")),
+    broken("sleep does not count", (CLOCK, "    return time.clock_gettime(time.CLOCK_BOOTTIME)", "    return time.clock_gettime(time.CLOCK_MONOTONIC)")),
+    broken("every restart anchors anew", (CLOCK, "if anchor is None or anchor.boot_id != identity:", "if identity:")),
+    broken("a reboot does not anchor anew", (CLOCK, "if anchor is None or anchor.boot_id != identity:", "if anchor is None:")),
+    broken("a reboot may go back", (CLOCK, "else max(wall, last_event_at)", "else wall")),
+    broken("any future is believed", (CLOCK, "return wall if last_event_at - wall > ABSURDLY_AHEAD_S else", "return wall if False else")),
+]  # fmt: skip
+
+_JOURNALS = [
+    broken("the chain is not checked", (JOURNAL, "if digest != record.hash:", "if not digest:")),
+    broken("gaps are passed over", (JOURNAL, "if record.seq != seq + 1 and", "if record.seq <= seq and")),
+    broken("a journal below its mark is granted from", (JOURNAL, "if state.seq < mark.seq or state.epoch < mark.epoch:", "if state.seq < 0:")),
+    broken("another journal is taken for ours", (JOURNAL, "record.seq == mark.seq and digest.hex() != mark.head", "record.seq == mark.seq and not mark.head")),
+    broken("without a mark it starts afresh", (JOURNAL, "if found is None and existed and next", "if found is None and not existed and next")),
+    broken("without a journal it starts afresh", (JOURNAL, "if found and not existed:", "if found and existed and not found.seq:")),
+    broken("a mark ahead of its journal", (JOURNAL, "        self._store.append(records, durable=durable)\n        self._head, self._seq = head, self._seq + len(records)\n        if durable:\n            self._advance(Mark(self.hub_id, self.incarnation, self._seq, epoch", "        if durable:\n            self._advance(Mark(self.hub_id, self.incarnation, self._seq + len(records), epoch"), (JOURNAL, "head.hex(), self._mark.turn + 1))\n\n    def _advance", "head.hex(), self._mark.turn + 1))\n        self._store.append(records, durable=durable)\n        self._head, self._seq = head, self._seq + len(records)\n\n    def _advance")),
+    broken("the mark does not move", (JOURNAL, "        if durable:\n            self._advance(", "        if not records:\n            self._advance(")),
+    broken("the newest rows are compacted too", (JOURNAL, "min(self._forgettable, self._seq - KEPT_EVENTS)", "self._seq")),
+    broken("one snapshot is enough to forget", (JOURNAL, "self._forgettable, self._snapshot_seq = self._snapshot_seq, snapshot.seq", "self._forgettable = self._snapshot_seq = snapshot.seq")),
+    broken("nothing is ever forgotten", (JOURNAL, "return upto > 0 and self._store.forget", "return upto < 0 and self._store.forget")),
+    broken("a damaged snapshot is believed", (SNAPSHOT, "return hashlib.sha256(self.body).digest() == self.digest", "return True")),
+    broken("a snapshot forgets answered keys", (SNAPSHOT, "answers=Recent.of(image.answers)", "answers=Recent()")),
+    broken("epochs are used again after a snapshot", (SNAPSHOT, "        epoch=image.epoch,\n", "")),
+    broken("the hash leaves the body out", (RECORD, "sha256(previous + head + body)", "sha256(previous + head)")),
+    broken("the hash does not chain", (RECORD, "sha256(previous + head + body)", "sha256(head + body)")),
+    broken("unknown events are skipped", (JOURNAL, "except (UnknownEvent, StoreError) as error:", "except UnknownEvent:\n        pass\n    except StoreError as error:")),
+    broken("a torn mark is believed", (MARK, "if int(checksum, 16) != zlib.crc32(body):", "if int(checksum, 16) < 0:")),
+    broken("the mark has one slot", (MARK, "(mark.turn % 2) * _SLOT_BYTES", "0 * _SLOT_BYTES")),
+    broken("the older slot is read", (MARK, "return max(marks", "return min(marks")),
+    broken("synchronous=NORMAL", (SQLITE, "'FULL' if durable else 'NORMAL'", "'NORMAL'")),
+    broken("no write-ahead log", (SQLITE, "PRAGMA journal_mode=WAL", "PRAGMA journal_mode=DELETE")),
+    broken("others may read the journal", (SQLITE, "os.O_RDWR | os.O_CREAT, 0o600))", "os.O_RDWR | os.O_CREAT, 0o644))")),
+    broken("compaction drops the evidence", (SQLITE, "WHERE seq <= ? AND kind IN ({marks})", "WHERE seq <= ? AND seq < 0 AND kind IN ({marks})")),
+    broken("an import starts from the old epochs", (RESTART, "leap = 0 if mark else _UNKNOWN_EPOCHS", "leap = 0")),
+    broken("an import goes below our epochs", (RESTART, "epoch=max([found.state.epoch, *(one.epoch for one in known)]) + leap", "epoch=found.state.epoch + leap")),
+    broken("an altered export is imported", (ARCHIVE, "if trailer.sha256 != digest.hexdigest() or", "if")),
+    broken("verify is always content", (ARCHIVE, "        \"ok\": not detail,", '        "ok": True,')),
+]  # fmt: skip
+
+_WIRE = [
+    broken("a key counts for every agent on the wire", (ROUTES, 'sender = f"{principal(request)}/{command.agent}"', "sender = principal(request)")),
+    broken("a key counts for every user on the wire", (ROUTES, 'sender = f"{principal(request)}/{command.agent}"', "sender = command.agent")),
+    broken("the principal is what the client says", (ROUTES, "        principal=principal(request),\n", "        principal=body.agent,\n")),
+    broken("dead leases are listed", (ROUTES, "    claim = state.live(key, now)\n    if claim is None:", "    claim = state.claims.get(key)\n    if claim is None:")),
+    broken("force needs no reason", (ROUTES, "if body.force and not reason.strip():", "if body.force and reason is None:")),
+    broken("a body may be any size", (DESK, "if len(body) > MAX_BODY_BYTES:", "if len(body) > 99 * MAX_BODY_BYTES:")),
+    broken("a name may be blank", (DESK, "if not text.strip() or not text.isprintable()", "if not text.isprintable()")),
+    broken("a name may hold anything", (DESK, "if not text.strip() or not text.isprintable()", "if not text.strip()")),
+    broken("any depth is parsed", (PROTOCOL, "            if depth > MAX_JSON_DEPTH:", "            if depth > 9_999_999:")),
+    broken("unknown fields are passed over", (PROTOCOL, "frozen=True, forbid_unknown_fields=True, kw_only=True):\n    \"\"\"Base of all", 'frozen=True, kw_only=True):\n    """Base of all')),
+]  # fmt: skip
+
+BREAKAGES: tuple[Breakage, ...] = (*_SCOPES, *_CLAIMS, *_HOLDING, *_HUB, *_JOURNALS, *_WIRE)
+
+
+def named(name: str) -> Breakage:
+    """The one called so."""
+    (found,) = (one for one in BREAKAGES if one.name == name)
+    return found

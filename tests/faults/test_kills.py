@@ -1,0 +1,21 @@
+"""kill -9 of the writer at any moment loses nothing that was acknowledged and grants nothing twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.faults import child, mutations, tree
+from tests.faults.scale import times
+
+
+def test_a_killed_writer_loses_nothing_and_repeats_no_epoch(tmp_path: Path) -> None:
+    """Every life finds what the lives before it acknowledged."""
+    found = child.report("tests.faults.lives", tmp_path, times(150, 3000), 7, timeout_s=600)
+    assert found["findings"] == [] and found["acknowledged"] > found["kills"]
+
+
+def test_a_writer_that_answers_before_the_commit_is_caught(tmp_path: Path) -> None:
+    """An acknowledgement that was not durable is missed in a later life."""
+    with tree.copy(mutations.named("answered before the commit")) as root:
+        found = child.report("tests.faults.lives", tmp_path, 40, 7, root=root)
+    assert any("is lost" in finding or "was granted" in finding for finding in found["findings"])
