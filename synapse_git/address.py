@@ -60,9 +60,11 @@ def recorded(state: str) -> str:
     """The socket path that the last hub wrote down, or ''."""
     try:
         with open(address_file(state), "rb") as file:
-            return os.fsdecode(file.read(4096).removesuffix(b"\n"))
+            path = file.read(4096).removesuffix(b"\n")
     except OSError:
         return ""
+    # What cannot be a path was not written by a hub: look as if nothing were there, and it is written anew.
+    return os.fsdecode(path) if path.startswith(b"/") and b"\0" not in path else ""
 
 
 def candidates(state: str, env: Mapping[str, str]) -> list[str]:

@@ -22,7 +22,7 @@ PACKAGES = {
 }
 # Stdlib-only, and light enough for a hook.
 LIGHT = frozenset(
-    "constants errors scope address exchange starter git record checkout identity explain".split()  # noqa: SIM905
+    "constants errors scope address exchange starter git record checkout identity explain policy".split()  # noqa: SIM905
 )
 FOUNDATION = LIGHT | {"protocol"}
 HEAVY = ("typing", "enum", "re", "json", "subprocess", "dataclasses", "socket", "argparse")

@@ -1,4 +1,7 @@
-"""``python -I -m synapse_hooks install|uninstall|status [--cwd DIR]``: one JSON object on standard output."""
+"""``python -I -m synapse_hooks install|uninstall|status [--cwd DIR]``: one JSON object on standard output.
+
+``judge`` is for tools that run hooks of their own: it does what the hook before a commit does, and prints as that does.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ import json
 import os
 import sys
 
-from synapse_git.errors import EXIT_BUG, SynapseError, UsageError
-from synapse_hooks import installation, standing
+from synapse_git.errors import EXIT_BUG, EXIT_REFUSED, SynapseError, UsageError
+from synapse_hooks import edge, installation, standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,11 +18,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 _VERBS = {"install": installation.install, "uninstall": installation.uninstall, "status": standing.status}
-_USAGE = f"usage: python -I -m synapse_hooks {'|'.join(_VERBS)} [--cwd DIR]"
+_USAGE = f"usage: python -I -m synapse_hooks {'|'.join(_VERBS)} [--cwd DIR] | judge"
 
 
 def main(arguments: Sequence[str]) -> int:
     """The exit status: that of the error, if one is reported."""
+    if list(arguments) == ["judge"]:
+        return _judge()
     try:
         verb, cwd = _parse(arguments)
         report: dict[str, Any] = _VERBS[verb](cwd, os.environ)
@@ -34,6 +39,19 @@ def main(arguments: Sequence[str]) -> int:
         status = EXIT_BUG
     sys.stdout.write(json.dumps(report) + "\n")
     return status
+
+
+def _judge() -> int:
+    """Judge what is about to be committed in the current directory, the top of a checkout."""
+    merging = any(name.startswith("GITHEAD_") for name in os.environ) and not os.path.lexists(
+        _git_dir() + "/MERGE_HEAD"
+    )
+    moment = "pre-merge-commit" if merging else "pre-commit"
+    return 0 if edge.main([moment, str(os.getppid()), ""]) == edge.PASS else EXIT_REFUSED
+
+
+def _git_dir() -> str:
+    return os.environ.get("GIT_DIR", ".git")
 
 
 def _parse(arguments: Sequence[str]) -> tuple[str, str]:

@@ -27,10 +27,18 @@ def main(arguments: Sequence[str]) -> bool:
     moment, parent, generic, *rest = arguments
     run = Run(moment, int(parent), generic, os.environ)
     try:
-        if moment == "reference-transaction":
+        if moment in ("reference-transaction", "update"):
             from synapse_hooks import updates
 
             return updates.judge(run, rest)
+        if moment == "pre-push":
+            from synapse_hooks import pushes
+
+            return pushes.judge(run, rest)
+        if moment.startswith("post-"):
+            from synapse_hooks import aftermath
+
+            return aftermath.follow(run, rest)
         return _judge_index(run)
     except SynapseError as error:
         say(f"{error.reason}: {error}" if error.reason else str(error))
@@ -51,7 +59,9 @@ def _judge_index(run: Run) -> bool:
     from synapse_hooks.verdict import Change
 
     run.read_settings(here, settings)
-    tree, namespace = here.tree(), here.namespace()
+    policy = run.policy(here)
+    unclaimed = policy.unclaimed if policy else "allow"
+    tree, namespace = here.tree(), here.namespace(create=unclaimed != "allow")
     judgement.pin_trees(namespace, tree, first=here.outer is here)
     paths, shared = staged.finish()
     if paths and (tree or namespace):
@@ -63,6 +73,7 @@ def _judge_index(run: Run) -> bool:
             changes.spelled(paths, here),
             changes.spelled(shared, here),
         )
+        change.unclaimed = unclaimed
 
         def circumstances() -> Circumstances:
             from synapse_hooks import operation, refusal
@@ -72,9 +83,13 @@ def _judge_index(run: Run) -> bool:
             around.unborn = staged.unborn
             return around
 
-        if not gate.passes(change, circumstances, run.env):
+        if not gate.passes(change, circumstances, policy, run.env):
             return False
     judgement.write()
+    if policy and policy.releases:
+        from synapse_hooks import settlement
+
+        settlement.expect(here.git_dir)
     return True
 
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _NAMES = ("-z", "--name-only", "--no-renames", "--no-relative", "--ignore-submodules=none")
+BETWEEN = ("diff-tree", "-r", *_NAMES)
+"""Asks for the paths that differ between two commits."""
+
 # Git keeps no list of what it was told to fetch and may since have thrown away: hence --ignore-missing.
 _LOG = ("log", "--no-show-signature", "--format=", "--root", "--ignore-missing", *_NAMES)
 # A merge changes a checkout by what it brings, a shared tree only by what it adds to its parents.
@@ -34,10 +37,31 @@ def changed(env: Mapping[str, str], git_dir: str, ref: str, old: str, new: str) 
     questions = [git.Question([*_LOG, kind, *brought], env) for kind in (_IN_TREE, _IN_SHARED)]
     in_tree, in_shared = (_finish(question) for question in questions)
     old = old or git.ask(["rev-parse", "--quiet", "--verify", ref + "^{commit}"], env)[1].decode("ascii").strip()
-    between = git.Question(["diff-tree", "-r", *_NAMES, old or changes.empty_tree(env), new, "--"], env)
+    between = git.Question([*BETWEEN, old or changes.empty_tree(env), new, "--"], env)
     dropped = _ask([*_LOG, _IN_SHARED, old, "--not", new, "--"], env) if old else frozenset()
     differing = _finish(between)
     return _join(differing & (in_tree | dropped)), _join(differing & (in_shared | dropped))
+
+
+def leaving(env: Mapping[str, str], tips: Sequence[str], known: Sequence[str], remote: str) -> bytes:
+    """Paths that commits of ``tips`` change which ``remote`` does not have, by its branches as last seen and ``known``.
+
+    Raises:
+        CheckoutError: Git cannot tell.
+    """
+    # A remote without a name is given by its URL, and has no branches here.
+    seen = [f"--remotes={remote}"] if remote and not set(remote) & set("*?[:\\") else []
+    return _join(_ask([*_LOG, _IN_SHARED, *tips, "--not", *seen, *known, "--"], env))
+
+
+def made(env: Mapping[str, str], names: Sequence[str], *, in_merges: bool = False) -> bytes:
+    """Paths that the commits ``names`` change; of a merge what it adds to its parents, ``in_merges``: what it brings.
+
+    Raises:
+        CheckoutError: Git cannot tell.
+    """
+    kind = _IN_TREE if in_merges else _IN_SHARED
+    return _join(_ask([*_LOG, kind, "--no-walk=unsorted", *names, "--"], env)) if names else b""
 
 
 def _fetched(git_dir: str) -> list[str]:

@@ -10,18 +10,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from synapse_git.policy import Policy
     from synapse_hooks.refusal import Circumstances
     from synapse_hooks.verdict import Change
 
 
-def passes(change: Change, circumstances: Callable[[], Circumstances], env: Mapping[str, str]) -> bool:
-    """May ``change`` go in? If not, its author has been told why and how to go on."""
+def passes(
+    change: Change, circumstances: Callable[[], Circumstances], policy: Policy | None, env: Mapping[str, str]
+) -> bool:
+    """May ``change`` go in? If not, its author has been told why and how to go on. No policy: the defaults hold."""
     try:
         if remark := verdict.ask(change, env):
             say(remark)
         return True
     except (Refused, HubUnreachable) as refused:
-        return _overridden(change, refused, env) or _stop(refused, circumstances())
+        if _overridden(change, refused, env) or (policy and _tolerated(change, refused, policy, env)):
+            return True
+        return _stop(refused, circumstances())
 
 
 def _overridden(change: Change, refused: Refused | HubUnreachable, env: Mapping[str, str]) -> bool:
@@ -36,6 +41,27 @@ def _overridden(change: Change, refused: Refused | HubUnreachable, env: Mapping[
         say(f"the override cannot be recorded ({error.strerror}: {error.filename}), so it does not count")
         return False
     say(f"{refused.reason} is overridden by {override.VARIABLE}, and {where}")
+    return True
+
+
+def _tolerated(change: Change, refused: Refused | HubUnreachable, policy: Policy, env: Mapping[str, str]) -> bool:
+    """Does the policy let through what nobody can judge? That it went in is put on record all the same."""
+    if refused.reason == "OWNER_UNREACHABLE":
+        word, setting = policy.owner_down, "synapse.guard.ownerDown"
+    elif refused.reason in ("HUB_UNREACHABLE", "JOURNAL_UNAVAILABLE"):
+        word, setting = policy.hub_down, "synapse.guard.hubDown"
+    else:
+        return False
+    if word != "warn":
+        return False
+    from synapse_hooks import override
+
+    try:
+        where = override.record(change, f"{setting} = warn, and {refused.reason}", env, away=True)
+    except OSError as error:
+        say(f"that nobody judged this cannot be recorded ({error.strerror}: {error.filename}), so it is refused")
+        return False
+    say(f"{refused.reason}: {refused}\nNobody judged this change. It goes in since {setting} is warn, and {where}")
     return True
 
 

@@ -35,7 +35,7 @@ def install(cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
             written = _include(repository, repository.config)
             written += _put_beside(repository, _BACKSTOP if repository.owns_hooks_dir else ())
         else:
-            written = _put_beside(repository, shims.JUDGING)
+            written = _put_beside(repository, shims.OURS)
             written += [repository.config] if include.switch_off(repository.config) else []
         for git_dir in repository.git_dirs():
             written += _guard_worktree(repository, git_dir + "/config.worktree")

@@ -22,6 +22,9 @@ _NAME = "judged"
 _INDEX = "judged-index"
 # Which directory of hooks is displaced, as the shims found for one Git process.
 _SHIMS = "displaced"
+SETTLE = "settle"
+"""A file in a git dir: claims are to go back here, so the hook that comes after a commit has something to do."""
+
 # A pin that lost its worktree goes after this time. Losing one that is in use costs one more check.
 _STALE_S = 7 * 86400.0
 
@@ -103,7 +106,7 @@ class Judgement:
 
 def forget(git_dir: str) -> None:
     """Remove what hooks left in a checkout whose guard is taken away."""
-    for name in (_NAME, _INDEX, _SHIMS):
+    for name in (_NAME, _INDEX, _SHIMS, SETTLE):
         if os.path.lexists(f"{git_dir}/{FOLDER}/{name}"):
             os.unlink(f"{git_dir}/{FOLDER}/{name}")
 

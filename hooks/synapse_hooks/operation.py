@@ -38,6 +38,8 @@ class Operation:
 def under_way(git_dir: str, moment: str, parent: int, env: Mapping[str, str]) -> Operation:
     """What is going on in ``git_dir`` while the hook ``moment`` runs for the process ``parent``."""
     typed = process.verb(parent, env) or "commit"
+    if typed == "receive-pack":
+        return Operation("push", "", "git push …")
     if moment == "pre-merge-commit":
         return Operation("merge", "git merge --abort", "git merge --continue")
     for mark, name, way_out in _WAITING:

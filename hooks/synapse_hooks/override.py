@@ -27,8 +27,10 @@ def wanted(env: Mapping[str, str]) -> str:
     return env.get(VARIABLE, "").strip()
 
 
-def record(change: Change, reason: str, env: Mapping[str, str]) -> str:
+def record(change: Change, reason: str, env: Mapping[str, str], *, away: bool = False) -> str:
     """Put on record that ``change`` goes in because of ``reason``; where it was written, in words.
+
+    ``away``: no hub is tried, since one was just now, in vain.
 
     Raises:
         OSError: it can be written nowhere.
@@ -36,7 +38,7 @@ def record(change: Change, reason: str, env: Mapping[str, str]) -> str:
     import json
 
     document = _document(change, reason)
-    if _tell(json.dumps(document, ensure_ascii=False).encode(), env):
+    if not away and _tell(json.dumps(document, ensure_ascii=False).encode(), env):
         return "it is on record"
     document["spooled_at"] = time.time()
     path = _spool(json.dumps(document, ensure_ascii=False).encode(), env)
@@ -80,7 +82,7 @@ def _document(change: Change, reason: str) -> dict[str, Any]:
         "agent": change.agent,
         "namespace": change.namespace,
         "worktree": change.tree,
-        "paths": [_to_wire(path) for path in _fitting(scope.from_bytes(change.paths[:-1]).split("\0"))],
+        "paths": [to_wire(path) for path in _fitting(scope.from_bytes(change.paths[:-1]).split("\0"))],
         "action": change.action,
         "reason_text": reason.encode("utf-8", "replace")[:MAX_NOTE_BYTES].decode("utf-8", "ignore"),
     }
@@ -93,7 +95,7 @@ def _fitting(paths: list[str]) -> list[str]:
     return paths
 
 
-def _to_wire(path: str) -> str | dict[str, str]:
+def to_wire(path: str) -> str | dict[str, str]:
     """A path that is not UTF-8 travels as its bytes."""
     try:
         path.encode()

@@ -25,17 +25,24 @@ def started(pid: int, env: Mapping[str, str]) -> str:
 
 def verb(pid: int, env: Mapping[str, str]) -> str:
     """The Git command that ``pid`` runs, ``commit`` or ``revert`` perhaps; '' if that cannot be told."""
+    return subcommand(words(pid, env))
+
+
+def words(pid: int, env: Mapping[str, str]) -> list[str]:
+    """The command line of ``pid``."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
-            words = os.fsdecode(file.read()).split("\0")
+            return os.fsdecode(file.read()).split("\0")
     except OSError:
-        words = _ps("args=", pid, env).split(" ")
-    return subcommand(words)
+        return _ps("args=", pid, env).split(" ")
 
 
-def subcommand(words: Sequence[str]) -> str:
-    """The Git command in ``words``, the first of which is Git itself; '' if there is none."""
-    rest = iter(words[1:])
+def subcommand(line: Sequence[str]) -> str:
+    """The Git command in ``line``, the first of which is Git itself; '' if there is none."""
+    program = os.path.basename(line[0])
+    if program.startswith("git-"):
+        return program.removeprefix("git-")
+    rest = iter(line[1:])
     for word in rest:
         if word in _VALUED:
             next(rest, "")

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._/+=:,@%")
 
+_PATTERNS = frozenset("*?[\\")
+
 
 class Circumstances:
     """What a refusal has to know about the change beyond the verdict.
@@ -54,7 +56,7 @@ def unknown(error: HubUnreachable, around: Circumstances) -> str:
     lines = [
         f"{error.reason}: {error}",
         "Nobody can tell whether others hold what this changes, so it is refused.",
-        "Start the hub: synapse-git hub start    Find out what is wrong: synapse-git doctor",
+        "If it hangs: synapse-git hub stop    Start it: synapse-git hub start    What is wrong: synapse-git doctor",
     ]
     if around.operation.way_out:
         lines.append(f"Give up the {around.operation.name}:  {around.operation.way_out}")
@@ -74,9 +76,15 @@ def _leave_out(conflicts: list[Any], around: Circumstances) -> str:
         return "Leave it out: name the paths to commit:  git commit -- PATH…"
     names = dict(zip(_split(around.spelled), _split(around.listed), strict=True))
     held = [names.get(explain.wire_path(path), "") for item in conflicts for path in item.get("changed") or []]
-    words = [_shell(path) for path in dict.fromkeys(held) if path and path.isprintable()]
-    undo = "git rm --cached" if around.unborn else "git restore --staged"
-    return f"Leave it out:  {undo} -- {' '.join(words) or 'PATH…'}"
+    left = [path for path in dict.fromkeys(held) if path and path.isprintable()]
+    git = "git --literal-pathspecs" if any(map(_is_pattern, left)) else "git"
+    undo = f"{git} rm --cached" if around.unborn else f"{git} restore --staged"
+    return f"Leave it out:  {undo} -- {' '.join(map(_shell, left)) or 'PATH…'}"
+
+
+def _is_pattern(path: str) -> bool:
+    """Would Git take the name for more than that one file?"""
+    return path.startswith(":") or not _PATTERNS.isdisjoint(path)
 
 
 def _split(paths: bytes) -> list[str]:

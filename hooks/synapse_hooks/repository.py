@@ -48,7 +48,7 @@ class Repository:
 
     def hooks(self) -> list[Hook]:
         """In the repository's own directory, as far as we care."""
-        return [Hook(self.hooks_dir, name) for name in shims.JUDGING] if os.path.isdir(self.hooks_dir) else []
+        return [Hook(self.hooks_dir, name) for name in shims.OURS] if os.path.isdir(self.hooks_dir) else []
 
     def displaced(self, *, everywhere: bool = False) -> str:
         """The directory that ``core.hooksPath`` names, ours aside; '' if it names none.

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from synapse_git.checkout import Checkout
     from synapse_git.git import Question
+    from synapse_git.policy import Policy
 
 # Of Git's variables a hook inherits, those that say where things are. The others trace, run or redirect something.
 _PLACES = (
@@ -31,6 +32,9 @@ _PLACES = (
     "GIT_SHALLOW_FILE",
     "GIT_WORK_TREE",
 )
+
+_POLICIES = ("synapse.guard.", "synapse.watch.")
+_POLICY_FILE = "/.synapse.toml"
 
 
 class Run:
@@ -70,6 +74,20 @@ class Run:
         if status > 1:
             raise CheckoutError(f"git cannot read its configuration: {complaint.removeprefix('fatal: ')}")
         here.settings = checkout.parse_settings(output)
+
+    def policy(self, here: Checkout) -> Policy | None:
+        """The policy of ``here``, whose settings were read; None: nobody has set any, so that each has its default.
+
+        Raises:
+            CheckoutError: a value that is none.
+        """
+        if not any(key.startswith(_POLICIES) for key in here.settings) and not os.path.lexists(
+            here.outer.root + _POLICY_FILE
+        ):
+            return None  # and the import is saved
+        from synapse_git import policy
+
+        return policy.of(here)
 
 
 def say(text: str) -> None:

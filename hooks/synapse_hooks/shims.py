@@ -14,13 +14,15 @@ JUDGING: tuple[str, ...] = (
     "pre-applypatch",
     "reference-transaction",
 )
-"""The hooks that judge."""
+"""The hooks that judge what goes into a checkout's history: without any of these there is no guard."""
+
+OURS: tuple[str, ...] = (*JUDGING, "update", "pre-push", "post-commit", "post-merge", "post-checkout", "post-rewrite")
+"""All hooks that have something to do."""
 
 EVERY: tuple[str, ...] = (
-    *JUDGING,
-    *("applypatch-msg", "commit-msg", "post-applypatch", "post-checkout", "post-commit", "post-index-change"),
-    *("post-merge", "post-receive", "post-rewrite", "post-update", "pre-auto-gc", "pre-push", "pre-rebase"),
-    *("pre-receive", "proc-receive", "push-to-checkout", "sendemail-validate", "update"),
+    *OURS,
+    *("applypatch-msg", "commit-msg", "post-applypatch", "post-index-change", "post-receive", "post-update"),
+    *("pre-auto-gc", "pre-rebase", "pre-receive", "proc-receive", "push-to-checkout", "sendemail-validate"),
     *("p4-changelist", "p4-post-changelist", "p4-pre-submit", "p4-prepare-changelist"),
 )
 """All hooks that ``core.hooksPath`` displaces; fsmonitor-watchman is named by a setting of its own."""

@@ -23,7 +23,7 @@ def status(cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
     states = _states(repository, mode)
     shim = shims.read(f"{repository.directory(mode)}/{shims.JUDGING[0]}")
     return {
-        "guarded": all(state in ("current", "outdated") for state in states.values()),
+        "guarded": all(states[name] in ("current", "outdated") for name in shims.JUDGING),
         "mode": mode,
         "hooks_dir": repository.directory(mode),
         "hooks": states,
@@ -35,7 +35,7 @@ def status(cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _states(repository: Repository, mode: str) -> dict[str, str]:
-    found = dict.fromkeys(shims.JUDGING, "missing")
+    found = dict.fromkeys(shims.OURS, "missing")
     if mode == "hooks":
         found |= {hook.name: hook.state() for hook in repository.hooks()}
     elif mode == "include":

@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 
 from synapse_git import checkout, identity
-from synapse_git.record import FOLDER
-from synapse_hooks import changes, commits, gate
+from synapse_hooks import changes, commits, gate, relay
 from synapse_hooks.run import say
 from synapse_hooks.verdict import Change
 
@@ -43,7 +42,7 @@ def judge(run: Run, rest: Sequence[str]) -> bool:
     That hook needs the lines too, so it is run from here, in the place of this process.
     """
     line, following, *arguments = rest
-    lines = os.fsencode(line and line + "\n") + _read_all()
+    lines = os.fsencode(line and line + "\n") + (relay.read_all() if run.moment == "reference-transaction" else b"")
     here = checkout.around_hook(os.getcwd(), run.env)
     updates = {update.git_dir: update for update in concerning(here, os.fsdecode(lines))}
     if updates:
@@ -51,7 +50,7 @@ def judge(run: Run, rest: Sequence[str]) -> bool:
     if not all(_passes(run, here, update) for update in updates.values()):
         return False
     if following:
-        _hand_on(lines, [following, *arguments], here.git_dir)
+        relay.hand_on(lines, [following, *arguments], here.git_dir)
     return True
 
 
@@ -89,15 +88,19 @@ def _passes(run: Run, here: Checkout, update: Update) -> bool:
     there = here
     if not os.path.samefile(update.git_dir, here.git_dir):
         there = checkout.Checkout(here.root, update.git_dir, here.common_dir, here.settings)
-    tree, namespace = there.tree(), there.namespace()
+    policy = run.policy(here)
+    unclaimed = policy.unclaimed if policy else "allow"
+    tree, namespace = there.tree(), there.namespace(create=unclaimed != "allow")
     if not tree and not namespace:
         return True
     paths, shared = commits.changed(run.asking, here.git_dir, update.ref, update.old, update.new)
     if not paths:
+        _note_reset(run, there, update)
         return True
     _warn_if_displaced(run, here)
     agent = identity.who(None, run.env, here.outer.git_dir)
     change = Change(agent, namespace, tree, "ref", changes.spelled(paths, there), changes.spelled(shared, there))
+    change.unclaimed = unclaimed
 
     def circumstances() -> Circumstances:
         from synapse_hooks import operation, refusal
@@ -105,7 +108,16 @@ def _passes(run: Run, here: Checkout, update: Update) -> bool:
         interrupted = operation.under_way(here.git_dir, run.moment, run.parent, run.env)
         return refusal.Circumstances(interrupted, paths, change.paths)
 
-    return gate.passes(change, circumstances, run.env)
+    return gate.passes(change, circumstances, policy, run.env)
+
+
+def _note_reset(run: Run, there: Checkout, update: Update) -> None:
+    """No other hook hears of a reset, which may move files under their holder's feet."""
+    from synapse_hooks import moves, process
+
+    words = process.words(run.parent, run.env)
+    if process.subcommand(words) == "reset" and {"--hard", "--keep", "--merge"} & set(words):
+        moves.note(run, there, update.old, update.new)
 
 
 def _warn_if_displaced(run: Run, here: Checkout) -> None:
@@ -119,29 +131,3 @@ def _warn_if_displaced(run: Run, here: Checkout) -> None:
     except OSError:
         pass
     say("its other hooks were displaced here. Put them back: synapse-git install")
-
-
-def _read_all() -> bytes:
-    parts = []
-    while part := os.read(0, 262144):
-        parts.append(part)
-    return b"".join(parts)
-
-
-def _hand_on(lines: bytes, command: list[str], git_dir: str) -> None:
-    """Become ``command``, with ``lines`` on standard input."""
-    path = f"{git_dir}/{FOLDER}/lines.{os.getpid()}"
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w+b", buffering=0) as file:
-        os.unlink(path)
-        file.write(lines)
-        file.seek(0)
-        os.dup2(file.fileno(), 0)
-    try:
-        os.execv(command[0], command)  # noqa: S606 - as Git would run it
-    except OSError as error:
-        import errno
-
-        if error.errno != errno.ENOEXEC:
-            raise
-        os.execv("/bin/sh", ["/bin/sh", *command])  # noqa: S606 - as Git runs what has no interpreter

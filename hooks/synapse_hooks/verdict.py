@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from synapse_git.exchange import Answer, Line
 
+    # Namespace, tree, paths, and the policy on what no claim covers.
+    Part = tuple[str, str, bytes, str]
+
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/@")
 
 
@@ -22,10 +25,11 @@ class Change:
     """Who would change what.
 
     ``agent``, ``namespace``, ``tree``: as claims are keyed; ``action``: ``commit``, ``merge`` or ``ref``; ``paths``:
-    what changes in the tree, NUL-terminated; ``shared``: what of it counts in the namespace's shared tree.
+    what changes in the tree, NUL-terminated; ``shared``: what of it counts in the namespace's shared tree;
+    ``unclaimed``: the policy on what no claim of the agent covers.
     """
 
-    __slots__ = ("action", "agent", "namespace", "paths", "shared", "tree")
+    __slots__ = ("action", "agent", "namespace", "paths", "shared", "tree", "unclaimed")
 
     def __init__(self, agent: str, namespace: str, tree: str, action: str, paths: bytes, shared: bytes) -> None:
         self.agent = agent
@@ -34,12 +38,17 @@ class Change:
         self.action = action
         self.paths = paths
         self.shared = shared
+        self.unclaimed = "allow"
 
-    def parts(self) -> list[tuple[str, str, bytes]]:
-        """What to ask about: namespace, tree and paths. One question will do unless the paths are not the same."""
+    def parts(self) -> list[Part]:
+        """What to ask about. One question will do unless the paths are not the same."""
         if self.shared == self.paths:
-            return [(self.namespace, self.tree, self.paths)]
-        return [part for part in (("", self.tree, self.paths), (self.namespace, "", self.shared)) if part[2]]
+            return [(self.namespace, self.tree, self.paths, self.unclaimed)]
+        parts = [("", self.tree, self.paths, "allow"), (self.namespace, "", self.shared, "allow")]
+        if self.unclaimed != "allow":
+            # What a merge only brings along needs no claim of whoever merges; one in either tree is enough.
+            parts.append((self.namespace, self.tree, self.shared, self.unclaimed))
+        return [part for part in parts if part[2] and (part[0] or part[1])]
 
 
 def ask(change: Change, env: Mapping[str, str]) -> str:
@@ -62,17 +71,39 @@ def ask(change: Change, env: Mapping[str, str]) -> str:
 
 def _ask(change: Change, env: Mapping[str, str], deadline: float, start_deadline: float) -> str:
     with starter.connect(env, deadline=deadline, start_deadline=start_deadline) as line:
-        return "\n".join(filter(None, [_judge(line, change, *part) for part in change.parts()]))
+        return "\n".join(filter(None, [_judge(line, change, part) for part in change.parts()]))
 
 
-def _judge(line: Line, change: Change, namespace: str, tree: str, paths: bytes) -> str:
-    headers = (
+def notice(change: Change, env: Mapping[str, str], *, deadline: float) -> dict[str, Any]:
+    """Have it put on record if others hold what has changed; the problem document, empty if nobody does.
+
+    Starts no hub, and says nothing of one that cannot be asked before ``deadline``: nothing is decided here.
+    """
+    try:
+        line = starter.connect_running(env, deadline=deadline)
+        if line is None:
+            return {}
+        with line:
+            for part in change.parts():
+                _judge(line, change, part)
+    except Refused as found:
+        return found.problem
+    except HubUnreachable:
+        pass
+    return {}
+
+
+def _judge(line: Line, change: Change, part: Part) -> str:
+    namespace, tree, paths, unclaimed = part
+    headers = [
         ("Content-Type", "application/x-synapse-paths"),
         ("Synapse-Agent", quote(change.agent)),
         ("Synapse-Namespace", quote(namespace)),
         ("Synapse-Worktree", quote(tree)),
         ("Synapse-Action", change.action),
-    )
+    ]
+    if unclaimed != "allow":
+        headers.append(("Synapse-Unclaimed", unclaimed))
     answer = line.ask("POST", "/v2/guard", headers, paths)
     word = answer.headers.get("synapse-verdict", "")
     if answer.status == 200 and word == "allow":

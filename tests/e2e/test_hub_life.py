@@ -143,6 +143,15 @@ def test_a_dead_socket_and_a_false_address_are_replaced(box: Box) -> None:
     assert ask(box, "GET", "/v2/health")["socket"] == str(stale)
 
 
+@pytest.mark.parametrize("damage", [b"a\0b", b"", b"relative/path\n", b"\xff" * 5000])
+def test_a_damaged_address_file_is_written_anew(box: Box, damage: bytes) -> None:
+    """What cannot be a path is no address."""
+    first = ask(box, "GET", "/v2/health")
+    kill(box, signal.SIGTERM)
+    (box.state / "address").write_bytes(damage)
+    assert ask(box, "GET", "/v2/health")["socket"] == first["socket"]
+
+
 def test_a_file_where_the_socket_belongs_is_left_alone(box: Box) -> None:
     """Nothing of a user's is deleted: another place is taken."""
     taken = Path(box.env["XDG_RUNTIME_DIR"]) / "synapse-git" / "hub.sock"

@@ -36,7 +36,7 @@ def test_the_judging_hooks_are_put_in_place(box: Box, hooks: Path) -> None:
     report = act(box, "install")
     assert report["mode"] == "hooks"
     assert report["hooks_dir"] == str(hooks)
-    assert {Path(path).name for path in report["written"]} == set(shims.JUDGING)
+    assert {Path(path).name for path in report["written"]} == set(shims.OURS)
     assert report["chained"] == []
     before = picture(hooks)
     again = act(box, "install")
@@ -191,7 +191,7 @@ def test_ours_is_mended(box: Box, hooks: Path) -> None:
 def test_another_environment_takes_over(box: Box, hooks: Path) -> None:
     """After an upgrade elsewhere the hooks start the interpreter that installed last."""
     act(box, "install")
-    for name in shims.JUDGING:
+    for name in shims.OURS:
         path = hooks / name
         path.write_bytes(path.read_bytes().replace(os.fsencode(shims.interpreter()), b"/gone/bin/python3"))
     report = act(box, "status")
@@ -200,7 +200,7 @@ def test_another_environment_takes_over(box: Box, hooks: Path) -> None:
         "/gone/bin/python3",
         False,
     )
-    assert len(act(box, "install")["written"]) == len(shims.JUDGING)
+    assert len(act(box, "install")["written"]) == len(shims.OURS)
     assert act(box, "status")["guarded"]
 
 

@@ -52,11 +52,13 @@ def test_only_variables_that_say_where_things_are_reach_git() -> None:
 def test_one_question_is_enough_unless_it_is_a_merge() -> None:
     """What differs from one parent only counts in the checkout, not in the shared tree."""
     same = Change("ana", "n", "wt:1", "commit", b"a\0", b"a\0")
-    assert same.parts() == [("n", "wt:1", b"a\0")]
+    assert same.parts() == [("n", "wt:1", b"a\0", "allow")]
     merge = Change("ana", "n", "wt:1", "merge", b"a\0b\0", b"b\0")
-    assert merge.parts() == [("", "wt:1", b"a\0b\0"), ("n", "", b"b\0")]
+    assert merge.parts() == [("", "wt:1", b"a\0b\0", "allow"), ("n", "", b"b\0", "allow")]
+    merge.unclaimed = "warn"
+    assert merge.parts()[2:] == [("n", "wt:1", b"b\0", "warn")]
     clean = Change("ana", "n", "wt:1", "merge", b"a\0", b"")
-    assert clean.parts() == [("", "wt:1", b"a\0")]
+    assert clean.parts() == [("", "wt:1", b"a\0", "allow")]
 
 
 def test_an_override_of_very_many_paths_names_directories() -> None:

@@ -1,0 +1,185 @@
+"""Claims go back by themselves once what they were taken for is committed or merged, where the policy wants that.
+
+Runs beside Git, which waits for nothing here. What cannot be told keeps its claim: a lease runs out anyway.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+from synapse_git import checkout, explain, git, identity, policy, scope, starter
+from synapse_git.constants import CLIENT_DEADLINE_SECONDS, MAX_DECLARED_PATHS
+from synapse_git.errors import HubUnreachable
+from synapse_git.record import FOLDER
+from synapse_hooks import changes, commits, verdict
+from synapse_hooks.judged import SETTLE
+from synapse_hooks.override import to_wire
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from synapse_git.checkout import Checkout
+    from synapse_git.exchange import Line
+    from synapse_git.policy import Policy
+    from synapse_hooks.run import Run
+
+# In the midst of these more commits follow, which may need the claims.
+_SEQUENCES = ("rebase-merge", "rebase-apply", "sequencer")
+_STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=none")
+_PAGE = 1000
+
+
+def expect(git_dir: str) -> None:
+    """Have the hook that runs after the next commit look for claims to give back."""
+    try:
+        os.makedirs(f"{git_dir}/{FOLDER}", exist_ok=True)
+        os.close(os.open(f"{git_dir}/{FOLDER}/{SETTLE}", os.O_WRONLY | os.O_CREAT, 0o644))
+    except OSError:
+        pass  # a claim that does not go back by itself runs out
+
+
+def _expect_nothing(git_dir: str) -> None:
+    """Until somebody says otherwise, which they may do from now on."""
+    if os.path.lexists(path := f"{git_dir}/{FOLDER}/{SETTLE}"):
+        os.unlink(path)
+
+
+def due(here: Checkout) -> bool:
+    """May claims go back now that something was merged or rewritten?"""
+    wanted = policy.of(here)
+    automatic = wanted.release_on(policy.AUTOMATIC) == "merge"
+    return wanted.releases or automatic or os.path.lexists(f"{here.git_dir}/{FOLDER}/{SETTLE}")
+
+
+def interrupted(git_dir: str) -> bool:
+    """Is this one commit of several?"""
+    return any(os.path.lexists(f"{git_dir}/{name}") for name in _SEQUENCES)
+
+
+def detach() -> bool:
+    """Go on in a process of its own that Git does not wait for: true there, false in the one that goes on at once."""
+    if os.fork():
+        return False
+    os.setsid()
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    return True
+
+
+class Reach:
+    """Which paths a set of changed ones overlaps, told in the depth of the path."""
+
+    __slots__ = ("_above", "_paths")
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._paths = frozenset(paths)
+        self._above = frozenset(above for path in self._paths for above in _up(path))
+
+    def touches(self, path: str) -> bool:
+        """Does any of them lie at, beneath or above ``path``?"""
+        return path in self._above or any(above in self._paths for above in _up(path))
+
+
+def _up(path: str) -> Iterator[str]:
+    """``path``, and every directory above it down to the root."""
+    yield path
+    while path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
+def settle(run: Run, here: Checkout, names: Sequence[str], *, merged: str) -> None:
+    """Give back what the agent holds and the commits ``names`` have finished.
+
+    ``merged``: what HEAD was before it took in another branch, '' if it did not.
+    """
+    wanted = policy.of(here)
+    agent = identity.who(None, run.env, here.outer.git_dir)
+    try:
+        line = starter.connect_running(run.env, deadline=time.monotonic() + CLIENT_DEADLINE_SECONDS)
+        if line is None:
+            return
+        with line:
+            _expect_nothing(here.git_dir)
+            committed = commits.made(run.asking, names)
+            _settle_one(line, run, here, agent, wanted, "commit", committed)
+            left = _claims(line, agent, here.tree(), here.namespace())
+            if any(wanted.release_on(claim["task_id"]) != "manual" for claim in left):
+                expect(here.git_dir)
+            if merged:
+                brought = git.ask([*commits.BETWEEN, merged, "HEAD", "--"], run.asking)[1]
+                for there in _taken_in(run, here):
+                    _settle_one(line, run, there, agent, wanted, "merge", brought)
+    except HubUnreachable:
+        return
+
+
+def _settle_one(
+    line: Line, run: Run, there: Checkout, agent: str, wanted: Policy, moment: str, finished: bytes
+) -> None:
+    """Look through the claims in one checkout, and in the shared tree it belongs to, that go back at ``moment``."""
+    claims = [
+        claim
+        for claim in _claims(line, agent, there.tree(), there.namespace())
+        if wanted.release_on(claim["task_id"]) == moment
+    ]
+    if not claims or not finished:
+        return
+    done, dirty = Reach(_names(finished, there)), Reach(_names(_unfinished(run, there), there))
+    for claim in claims:
+        held = [explain.wire_path(path) for path in claim["paths"]] or [scope.ROOT]
+        kept = [path for path in held if dirty.touches(path) or not done.touches(path)]
+        if kept != held:
+            _give_back(line, claim, kept)
+
+
+def _give_back(line: Line, claim: dict[str, Any], kept: Sequence[str]) -> None:
+    """All of the claim but ``kept``; the epoch makes sure that it is still the very same."""
+    body = {name: claim[name] for name in ("task_id", "namespace", "epoch")} | {"agent": claim["owner"]}
+    if kept:
+        body["paths"] = [to_wire(path) for path in kept[:MAX_DECLARED_PATHS]]
+    target = "/v2/claim" if kept else "/v2/release"
+    line.ask("POST", target, [("Content-Type", "application/json")], json.dumps(body).encode())
+
+
+def _claims(line: Line, agent: str, tree: str, namespace: str) -> list[dict[str, Any]]:
+    """What ``agent`` holds in ``tree``, and in the shared one of ``namespace``."""
+    filters = [f"worktree={verdict.quote(tree)}"] if tree else []
+    filters += [f"worktree=&namespace={verdict.quote(namespace)}"] if namespace else []
+    found: list[dict[str, Any]] = []
+    for filtered in filters:
+        answer = line.ask("GET", f"/v2/claims?agent={verdict.quote(agent)}&limit={_PAGE}&{filtered}")
+        found += json.loads(answer.body).get("claims", []) if answer.status == 200 else []
+    return found
+
+
+def _unfinished(run: Run, there: Checkout) -> bytes:
+    """What is changed or untracked in the checkout, as NUL-terminated paths. Ignored files are nobody's work."""
+    _, output, _ = git.ask(["-C", there.root, *_STATUS], git.scrubbed(run.env))
+    return b"".join(entry[3:].rstrip(b"/") + b"\0" for entry in output.split(b"\0")[:-1])
+
+
+def _names(paths: bytes, there: Checkout) -> list[str]:
+    return scope.from_bytes(changes.spelled(paths, there)[:-1]).split("\0") if paths else []
+
+
+def _taken_in(run: Run, here: Checkout) -> Iterator[Checkout]:
+    """The checkouts of this repository whose commit is part of HEAD now, this one among them."""
+    status, output, _ = git.ask(["worktree", "list", "--porcelain", "-z"], run.asking)
+    if status:  # Git before 2.36
+        yield here
+        return
+    for record in output.split(b"\0\0"):
+        fields: dict[bytes, bytes] = {}
+        for field in record.split(b"\0"):
+            name, _, fields[name] = field.partition(b" ")
+        root, head = os.fsdecode(fields.get(b"worktree", b"")), os.fsdecode(fields.get(b"HEAD", b""))
+        if not head or not os.path.isdir(root) or b"bare" in fields:
+            continue
+        if git.ask(["merge-base", "--is-ancestor", head, "HEAD"], run.asking)[0] == 0:
+            yield here if os.path.samefile(root, here.root) else checkout.find(root, run.env)

@@ -1,0 +1,186 @@
+"""Every row of the page on the guard and Git, run for real: what is free, and what somebody else holds."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from synapse_hooks import shims
+from tests.box import Box, Result
+from tests.hooking import log, script
+
+PAGE = Path(__file__).resolve().parent.parent.parent / "docs/reference/git.md"
+FREE, HELD = "src/a.py", "src/b.py"
+REFUSED, NOTED, WARNED, PASSES = "refused", "passes, noted", "passes, warned", "passes"
+
+FORK = """
+git checkout -qb side; echo side >$P; git commit -qam side
+git checkout -q main; echo main >docs/guide.md; git commit -qam main"""
+AHEAD = "git checkout -qb side; echo side >$P; git commit -qam side; git checkout -q main"
+LOOSE = """
+echo x >$P; git add $P; made=$(git commit-tree -p HEAD -m x $(git write-tree)); git reset -q --hard
+git tag loose $made; git config x.loose $made; git tag -d loose >/dev/null"""
+
+
+class Act(NamedTuple):
+    """What is prepared in ``sh`` while nobody holds ``$P``, and what is done once somebody does, in ``there``."""
+
+    before: str
+    command: str
+    there: str = "."
+
+
+ACTS = {
+    "git commit -a": Act("echo x >$P", "git commit -qam x"),
+    "git commit PATH": Act("echo x >$P", "git commit -qm x $P"),
+    "git commit -i PATH": Act("echo x >$P", "git commit -qm x -i $P"),
+    "git commit -n": Act("echo x >$P", "git commit -nqam x"),
+    "git commit --amend": Act("echo x >$P", "git commit -qa --amend --no-edit"),
+    "git commit, the first": Act(
+        "git checkout -q --orphan fresh; git rm -rq --cached .; git add $P", "git commit -qm x"
+    ),
+    "git merge": Act(FORK, "git merge -q --no-edit side"),
+    "git merge --no-verify": Act(FORK, "git merge -q --no-edit --no-verify side"),
+    "git merge A B": Act(
+        f"{FORK}\ngit checkout -qb third main~1; echo 3 >third; git add .; git commit -qm third; git checkout -q main",
+        "git merge -q --no-edit side third",
+    ),
+    "git commit, after a conflict": Act(
+        f"{FORK}\ngit checkout -q side; echo other >docs/guide.md; git commit -qam both; git checkout -q main\n"
+        "git merge -q side >/dev/null || true; echo solved >docs/guide.md; git add docs/guide.md",
+        "git commit -qm merged",
+    ),
+    "git merge --squash, git commit": Act(f"{FORK}\ngit merge -q --squash side", "git commit -qm squashed"),
+    "git merge --ff-only": Act(AHEAD, "git merge -q --ff-only side"),
+    "git pull --ff-only": Act(AHEAD, "git pull -q --ff-only . side"),
+    "git cherry-pick": Act(FORK, "git cherry-pick side"),
+    "git cherry-pick A B": Act(
+        f"{FORK}\ngit checkout -q side; echo 2 >second; git add .; git commit -qm second; git checkout -q main",
+        "git cherry-pick main..side",
+    ),
+    "git revert": Act("echo x >$P; git commit -qam x", "git revert --no-edit HEAD"),
+    "git revert A B": Act(
+        "echo x >$P; git commit -qam x; echo 2 >second; git add .; git commit -qm second",
+        "git revert --no-edit HEAD~1 HEAD",
+    ),
+    "git rebase": Act(f"{FORK}\ngit checkout -q side", "git rebase -q main"),
+    "git rebase --apply": Act(f"{FORK}\ngit checkout -q side", "git rebase -q --apply main"),
+    "git rebase --exec": Act(f"{FORK}\ngit checkout -q side", "git rebase -q --exec true main"),
+    "git rebase --autosquash": Act(
+        f"{FORK}\ngit checkout -q side; echo 2 >$P; git commit -qam 'fixup! side'",
+        "GIT_SEQUENCE_EDITOR=true git rebase -q -i --autosquash main",
+    ),
+    "git rebase, nothing of one's own": Act(AHEAD, "git rebase -q side"),
+    "git am": Act(f"{FORK}\ngit format-patch -q -1 side -o .git/patches", "git am -q .git/patches/*"),
+    "git checkout BRANCH": Act(AHEAD, "git checkout -q side"),
+    "git checkout -b": Act("", "git checkout -qb other"),
+    "git checkout -- PATH": Act("echo x >$P", "git checkout -q -- $P"),
+    "git reset --hard": Act(AHEAD, "git reset -q --hard side"),
+    "git reset --soft": Act(AHEAD, "git reset -q --soft side"),
+    "git stash, git stash pop": Act("echo x >$P", "git stash -q && git stash pop -q"),
+    "git worktree add": Act(AHEAD, "git worktree add -q .git/linked side 2>/dev/null"),
+    "git branch -f": Act(AHEAD, "git branch -q -f other side"),
+    "git tag": Act(AHEAD, "git tag mark side"),
+    "git update-ref HEAD": Act(LOOSE, "git update-ref HEAD $(git config x.loose)"),
+    "git update-ref BRANCH, which another worktree has": Act(
+        f"git worktree add -q linked -b side; {LOOSE}", "git update-ref refs/heads/side $(git config x.loose)", "linked"
+    ),
+    "git fast-import": Act(
+        "",
+        r"""printf 'commit refs/heads/main\ncommitter A <a@example.invalid> 1 +0000\ndata 1\nx\n"""
+        r"""from refs/heads/main^0\nM 100644 inline %s\ndata 1\nx\n' $P | git fast-import --quiet""",
+    ),
+    "git filter-branch": Act(
+        "", "FILTER_BRANCH_SQUELCH_WARNING=1 git filter-branch -f --tree-filter 'echo y >'$P HEAD >/dev/null"
+    ),
+    "git push": Act(
+        "git init -q --bare .git/o; git remote add o .git/o; git push -q o main; echo x >$P; git commit -qam x",
+        "git push -q o main",
+    ),
+    "git push, into a checkout": Act(
+        "git config receive.denyCurrentBranch updateInstead; git clone -q . .git/clone; cd .git/clone\n"
+        "echo x >$P; git commit -qam x",
+        "git -C .git/clone push -q origin HEAD",
+    ),
+}
+
+
+class Row(NamedTuple):
+    """``free``, ``held``: the hook that judged, '' if none did; ``outcome`` where it is held; ``way_out``: or ''."""
+
+    free: str
+    held: str
+    outcome: str
+    way_out: str
+
+
+def _code(cell: str) -> str:
+    found = re.fullmatch(r"`(.*)`", cell.strip())
+    return found.group(1) if found else ""
+
+
+def _rows() -> dict[str, Row]:
+    rows = {}
+    for line in PAGE.read_text().splitlines():
+        if line.startswith("| `git "):
+            operation, free, held, outcome, left = line.strip("| ").split(" | ")
+            rows[_code(operation)] = Row(_code(free), _code(held), outcome, _code(left))
+    return rows
+
+
+def test_the_page_and_its_test_know_the_same_operations() -> None:
+    """No row that is not run."""
+    assert set(_rows()) == set(ACTS)
+
+
+def _outcome(ended: Result) -> str:
+    if ended.code:
+        # One command keeps to itself what the hook says.
+        assert "SCOPE_CONFLICT" in ended.err or "Could not rewrite" in ended.err, ended.text
+        return REFUSED
+    if "SCOPE_CONFLICT" in ended.err:
+        return WARNED if "warning" in ended.err else ended.text
+    return NOTED if "synapse-git: note:" in ended.err else PASSES
+
+
+def _state(box: Box, root: Path) -> tuple[str, ...]:
+    ask = (["rev-parse", "--verify", "-q", "HEAD"], ["status", "--porcelain"], ["ls-files", "-s"], ["branch", "-v"])
+    return tuple(box.git(*words, cwd=root).out for words in ask)
+
+
+def _perform(box: Box, act: Act, path: str) -> tuple[list[str], str, Path, tuple[str, ...]]:
+    """Each hook that started Python, the outcome, the checkout, and its state before."""
+    root = box.init(path.rpartition("/")[2])
+    given = {"P": path, "PATH": box.env["PATH"]}
+    box.done("sh", "-ec", act.before, cwd=root, env=given)
+    box.done("synapse-git", "install", cwd=root)
+    box.done("synapse-git", "claim", "-t", path, "--", HELD, cwd=root / act.there, agent="bob")
+    counter = script(box.home / "counter", f'echo "$4" >>$HOME/log\nexec {shims.interpreter()} "$@"')
+    for name in shims.OURS:
+        hook = root / ".git/hooks" / name
+        hook.write_bytes(hook.read_bytes().replace(os.fsencode(shims.interpreter()), os.fsencode(counter)))
+    before = _state(box, root)
+    log(box)
+    ended = box.run("sh", "-c", act.command, cwd=root, env=given, agent="ana")
+    return log(box), _outcome(ended), root, before
+
+
+@pytest.mark.parametrize("operation", list(ACTS))
+def test_the_operation_ends_as_the_page_says(box: Box, operation: str) -> None:
+    """Which hook judged it, what came of it, and what is left and how to get rid of it."""
+    row = _rows()[operation]
+    hooks, outcome, _, _ = _perform(box, ACTS[operation], FREE)
+    assert (outcome, hooks[:1]) == (PASSES, [row.free] if row.free else [])
+    hooks, outcome, root, before = _perform(box, ACTS[operation], HELD)
+    assert (outcome, hooks[-1:]) == (row.outcome, [row.held] if row.held else [])
+    if row.way_out:
+        assert _state(box, root) != before or operation.startswith("git commit")
+        box.done("sh", "-c", row.way_out, cwd=root)
+        assert box.done("git", "status", "--porcelain", cwd=root) == ""
+        assert _state(box, root)[0] == before[0]
+    elif outcome == REFUSED:
+        assert _state(box, root) == before

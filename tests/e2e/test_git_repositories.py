@@ -1,0 +1,297 @@
+"""Every kind of repository, every kind of name, and configurations that would make Git tell less than the truth."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.box import Box
+from tests.hooking import allowed, claim, refused, script
+
+
+def _sparse(box: Box, *options: str) -> None:
+    box.cwd = box.init()
+    box.done("git", "sparse-checkout", "set", *options, "src")
+
+
+def _split(box: Box) -> None:
+    box.cwd = box.init()
+    box.done("git", "config", "core.splitIndex", "true")
+    box.done("git", "update-index", "--split-index")
+
+
+def _partial(box: Box) -> None:
+    seed = box.init("seed")
+    box.done("git", "config", "uploadpack.allowFilter", "true", cwd=seed)
+    box.done("git", "clone", "-q", "--filter=blob:none", f"file://{seed}", box.cwd / "partial")
+    box.cwd = box.cwd / "partial"
+
+
+def _sha256(box: Box) -> None:
+    box.env["GIT_DEFAULT_HASH"] = "sha256"
+    box.cwd = box.init()
+    del box.env["GIT_DEFAULT_HASH"]
+
+
+def _separate(box: Box) -> None:
+    seed, place = box.init("seed"), box.cwd / "tree"
+    box.done("git", "clone", "-q", "--separate-git-dir", box.cwd / "elsewhere.git", seed, place)
+    box.cwd = place
+
+
+def _worktree_of_bare(box: Box) -> None:
+    seed = box.init("seed")
+    box.done("git", "clone", "-q", "--bare", seed, "hub.git")
+    box.done("git", "worktree", "add", "-q", "../linked", "-b", "side", cwd=box.cwd / "hub.git")
+    box.cwd = box.cwd / "linked"
+
+
+def _worktree_inside(box: Box) -> None:
+    root = box.init()
+    box.done("git", "worktree", "add", "-q", "inner/linked", "-b", "side", cwd=root)
+    box.cwd = root / "inner/linked"
+
+
+def _shallow(box: Box) -> None:
+    seed = box.init("seed")
+    box.done("git", "clone", "-q", "--depth=1", f"file://{seed}", box.cwd / "shallow")
+    box.cwd = box.cwd / "shallow"
+
+
+def _named_by_environment(box: Box) -> None:
+    root, place = box.init("seed"), box.cwd / "detached"
+    box.done("git", "config", "core.worktree", str(place), cwd=root)
+    place.mkdir()
+    box.done("git", f"--git-dir={root}/.git", "checkout", "-q", "-f", "main", cwd=place)
+    (place / ".git").write_text(f"gitdir: {root}/.git\n")
+    box.cwd = place
+
+
+def _odd_name(box: Box) -> None:
+    box.cwd = box.init("it's $HOME\n é")
+
+
+KINDS: dict[str, Callable[[Box], None]] = {
+    "sparse": lambda box: _sparse(box, "--cone"),
+    "sparse index": lambda box: _sparse(box, "--cone", "--sparse-index"),
+    "sparse by pattern": lambda box: _sparse(box, "--no-cone"),
+    "split index": _split,
+    "partial clone": _partial,
+    "shallow clone": _shallow,
+    "sha256": _sha256,
+    "separate git dir": _separate,
+    "worktree of a bare repository": _worktree_of_bare,
+    "worktree inside its main one": _worktree_inside,
+    "core.worktree": _named_by_environment,
+    "odd name": _odd_name,
+}
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_every_kind_of_repository_is_guarded(box: Box, kind: str) -> None:
+    """What is held is refused by hook and by backstop, what is free goes in, and the holder's goes in."""
+    KINDS[kind](box)
+    allowed(box.synapse("install"))
+    claim(box, "bob", "src/b.py", "docs/guide.md")
+    for path in ("src/a.py", "src/b.py"):
+        box.write(path)
+    for form in (["-qam", "x"], ["-nqam", "x"], ["-qm", "x", "src/b.py"]):
+        refused(box.git("commit", *form, agent="ana"), "src/b.py")
+    allowed(box.git("commit", "-qm", "x", "src/a.py", agent="ana"))
+    tree = box.done("git", "stash", "create").strip()
+    made = box.done("git", "commit-tree", "-p", "HEAD", "-m", "x", f"{tree}^{{tree}}").strip()
+    refused(box.git("update-ref", "HEAD", made, agent="ana"), "src/b.py")
+    allowed(box.git("commit", "-qam", "x", agent="bob"))
+    assert box.done("git", "status", "--porcelain", "--untracked-files=no") == ""
+
+
+def test_where_the_environment_names_the_repository(box: Box, repo: Path) -> None:
+    """GIT_DIR and GIT_WORK_TREE lead hooks to the same checkout."""
+    claim(box, "bob", "src/b.py")
+    env = {"GIT_DIR": str(repo / ".git"), "GIT_WORK_TREE": str(repo)}
+    for path in ("src/a.py", "src/b.py"):
+        box.write(path)
+    for cwd in (repo / "docs", repo.parent):
+        box.done("git", "add", "-u", repo, env=env, cwd=cwd)
+        refused(box.git("commit", "-qm", "x", agent="ana", env=env, cwd=cwd), "src/b.py")
+    box.done("git", "reset", "-q", "src/b.py")
+    allowed(box.git("commit", "-qm", "x", agent="ana", env=env, cwd=repo.parent))
+
+
+def test_a_moved_repository_and_a_moved_worktree_keep_their_claims(box: Box, repo: Path) -> None:
+    """Wherever they are, and whatever they are called."""
+    box.done("git", "worktree", "add", "-q", "../linked", "-b", "side")
+    claim(box, "bob", "src/b.py")
+    claim(box, "bob", "src/a.py", cwd=repo.parent / "linked", task="t2")
+    box.done("git", "worktree", "move", "../linked", "../further")
+    moved = repo.parent / "else where"
+    repo.rename(moved)
+    box.cwd = moved
+    box.done("git", "worktree", "repair", "../further")
+    for root, path in ((moved, "src/b.py"), (repo.parent / "further", "src/a.py")):
+        box.write(path, cwd=root)
+        refused(box.git("commit", "-qam", "x", agent="ana", cwd=root), path)
+
+
+def test_two_repositories_with_one_base_name_are_two(box: Box, repo: Path) -> None:
+    """A claim in one says nothing about the other."""
+    box.cwd = repo.parent / "deeper"
+    box.cwd.mkdir()
+    other = box.init(repo.name)
+    allowed(box.synapse("install", cwd=other))
+    claim(box, "bob", "src/b.py", cwd=repo)
+    claim(box, "bob", "src/a.py", cwd=other, task="t2")
+    box.write("src/b.py", cwd=other)
+    allowed(box.git("commit", "-qam", "x", agent="ana", cwd=other))
+
+
+# ---- names ----
+
+
+@pytest.mark.parametrize("direction", ["file to directory", "directory to file"])
+def test_what_is_a_file_here_and_a_directory_there(box: Box, repo: Path, direction: str) -> None:
+    """Both names of the change count, whichever of them is claimed."""
+    if direction == "file to directory":
+        claim(box, "bob", "src/b.py")
+        box.done("git", "rm", "-q", "src/b.py")
+        box.write("src/b.py/inner")
+    else:
+        claim(box, "bob", "src/b.py")
+        box.done("git", "rm", "-rq", "src")
+        box.write("src")
+    box.done("git", "add", "-A")
+    refused(box.git("commit", "-qm", "x", agent="ana"), "src/b.py")
+    allowed(box.git("commit", "-qm", "x", agent="bob"))
+
+
+@pytest.mark.parametrize("name", ["HEAD", "main", "--", "@", ":", "*", "refs/heads/main", ":(top)x", "HEAD~1", "^x"])
+def test_names_that_could_be_taken_for_something_else(box: Box, repo: Path, name: str) -> None:
+    """A file called like a revision or a pathspec is a file."""
+    box.write(name)
+    box.write("free")
+    box.done("git", "add", "-A")
+    claim(box, "bob", name)
+    ended = refused(box.git("commit", "-qm", "x", agent="ana"), name)
+    assert "free" not in ended.err.split("Leave it out")[0]
+    allowed(box.git("commit", "-qm", "x", agent="bob"))
+    box.done("git", "--literal-pathspecs", "rm", "-q", "--", name)
+    command = refused(box.git("commit", "-nqm", "x", agent="ana"), name).err.partition("Leave it out:  ")[2]
+    box.write("free", "more")
+    box.done("git", "add", "free")
+    box.done("sh", "-c", command.splitlines()[0])
+    assert box.done("git", "diff", "--cached", "--name-only") == "free\n"
+
+
+def test_a_path_as_long_as_a_claim_can_be(box: Box, repo: Path) -> None:
+    """4,096 bytes, which no file system call takes in one, and Git stores all the same."""
+    path = "/".join(["d" * 200] * 20 + ["f" * 76])
+    assert len(path) == 4096
+    blob = box.done("git", "hash-object", "-w", "--stdin", stdin=b"x").strip()
+    entry = f"100644 {blob}\t{path}\0100644 {blob}\tfree\0".encode()
+    box.done("git", "update-index", "-z", "--index-info", stdin=entry)
+    claim(box, "bob", path.rpartition("/")[0])
+    refused(box.git("commit", "-qm", "x", agent="ana"))
+    allowed(box.git("commit", "-qm", "x", agent="bob"))
+
+
+def test_names_that_are_not_composed_alike(box: Box, repo: Path) -> None:
+    """Where Git composes names, both forms are one file."""
+    box.done("git", "config", "core.precomposeunicode", "true")
+    claim(box, "bob", "cafe\u0301")
+    box.write("caf\u00e9")
+    box.done("git", "add", "-A")
+    refused(box.git("commit", "-qm", "x", agent="ana"))
+
+
+# ---- configuration ----
+
+HOSTILE = {
+    "diff.external": "true",
+    "diff.noprefix": "true",
+    "diff.renames": "copies",
+    "diff.ignoreSubmodules": "all",
+    "diff.relative": "true",
+    "diff.mnemonicPrefix": "true",
+    "diff.submodule": "log",
+    "diff.stat": "1",
+    "status.relativePaths": "true",
+    "status.showUntrackedFiles": "no",
+    "status.short": "true",
+    "status.branch": "true",
+    "core.quotePath": "true",
+    "core.pager": "false",
+    "core.untrackedCache": "true",
+    "core.attributesFile": "/nonexistent",
+    "color.ui": "always",
+    "log.showSignature": "true",
+    "log.showRoot": "false",
+    "log.follow": "true",
+    "log.diffMerges": "off",
+    "log.decorate": "full",
+    "format.pretty": "fuller",
+    "log.mailmap": "false",
+    "core.abbrev": "4",
+    "column.ui": "always",
+}
+
+
+@pytest.mark.parametrize("path", ["src/b.py", "src/é\n"], ids=["plain", "odd"])
+def test_no_configuration_changes_a_verdict(box: Box, repo: Path, path: str) -> None:
+    """Whatever Git is told to show to people, what is held is refused by hook and backstop, and the rest goes in."""
+    for key, value in HOSTILE.items():
+        box.done("git", "config", key, value)
+    box.write(".gitattributes", "* diff=hostile\n*.py -diff\n")
+    box.done("git", "config", "diff.hostile.command", "false")
+    box.done("git", "config", "diff.hostile.textconv", "false")
+    claim(box, "bob", path)
+    box.write(path, "mine\n")
+    box.write("src/a.py")
+    box.done("git", "add", "-A")
+    for form in (["-qm", "x"], ["-nqm", "x"]):
+        refused(box.git("commit", *form, agent="ana", cwd=repo / "src"))
+    tree = box.done("git", "write-tree").strip()
+    made = box.done("git", "commit-tree", "-p", "HEAD", "-m", "x", tree).strip()
+    refused(box.git("update-ref", "HEAD", made, agent="ana"))
+    box.done("git", "reset", "-q", "--", repo / path, cwd=repo / "docs")
+    allowed(box.git("commit", "-qm", "x", agent="ana"))
+
+
+def test_a_file_monitor_is_not_asked(box: Box, repo: Path) -> None:
+    """One that hangs or lies is the repository's own business."""
+    box.done("git", "config", "core.fsmonitor", str(script(box.home / "monitor", "echo asked >>$HOME/asked\nexit 1")))
+    claim(box, "bob", "src/b.py")
+    box.write("src/b.py")
+    box.done("git", "-c", "core.fsmonitor=false", "add", "src/b.py")
+    asked = box.home / "asked"
+    asked.unlink(missing_ok=True)
+    refused(box.git("commit", "-qm", "x", agent="ana"), "src/b.py")
+    by_git = asked.read_text().count("asked") if asked.exists() else 0
+    (repo / ".git/hooks/pre-commit").rename(repo / ".git/hooks/aside")
+    asked.unlink(missing_ok=True)
+    refused(box.git("commit", "-qm", "x", agent="ana"), "src/b.py")
+    assert by_git <= (asked.read_text().count("asked") if asked.exists() else 0)
+
+
+def test_an_order_that_git_cannot_read_refuses_in_words(box: Box, repo: Path) -> None:
+    """Where Git itself can no longer tell what changes, nobody guesses."""
+    box.done("git", "config", "diff.orderFile", "/nonexistent")
+    claim(box, "bob", "src/b.py")
+    box.write("src/b.py")
+    ended = box.git("commit", "-qm", "x", "src/b.py", agent="ana")
+    assert ended.code == 1
+    assert "hooks.log" not in ended.err
+
+
+def test_a_repository_that_belongs_to_somebody_else(box: Box, repo: Path) -> None:
+    """Git will not open it, and its own words are passed on."""
+    if os.geteuid():
+        pytest.skip("only root can give a directory away")
+    os.chown(repo, 12345, 12345)
+    os.chown(repo / ".git", 12345, 12345)
+    ended = box.synapse("install")
+    assert ended.code == 4
+    assert "safe.directory" in ended.err
+    assert "Traceback" not in ended.err
