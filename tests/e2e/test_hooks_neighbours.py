@@ -23,7 +23,14 @@ Fetch = Callable[[str], Path]
 
 def _npm(package: str) -> Callable[[Path], list[list[str]]]:
     # A script that runs on installation may install hooks, into whichever repository npm was called from.
-    options = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+    options = [
+        "--ignore-scripts",
+        "--fetch-retries=0",
+        "--fetch-timeout=15000",
+        "--no-audit",
+        "--no-fund",
+        "--loglevel=error",
+    ]
     return lambda place: [["npm", "install", *options, "--prefix", str(place), package]]
 
 

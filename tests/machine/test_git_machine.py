@@ -50,6 +50,8 @@ class GitMachine(RuleBasedStateMachine):
             self.box.write(path, "base\n", cwd=root)
         self.box.done("git", "add", ".", cwd=root)
         self.box.done("git", "commit", "-q", "--amend", "-m", "files", cwd=root)
+        # The root stays common to both branches: it is never on top, where it could be amended.
+        self.box.done("git", "commit", "-q", "--allow-empty", "-m", "start", cwd=root)
         self.box.done("git", "worktree", "add", "-q", ".git/side", "-b", "side", cwd=root)
         self.box.done("synapse-git", "install", cwd=root)
         self.roots = {"main": root, "side": root / ".git/side"}
@@ -161,7 +163,7 @@ class GitMachine(RuleBasedStateMachine):
 
     @rule(agent=agents, place=places, back=st.integers(1, 2))
     def reset(self, agent: str, place: str, back: int) -> None:
-        if len(self._ask(place, "rev-list", "--first-parent", "-3", "HEAD")) > back:
+        if len(self._ask(place, "rev-list", "--first-parent", "-4", "HEAD")) > back + 1:
             self._perform(agent, place, ["reset", "-q", "--hard", f"HEAD~{back}"], set())
 
     def _perform(
