@@ -103,10 +103,10 @@ def test_inv_ll_4_renewal_is_free_at_the_cap_and_makes_no_second_hold(tmp_path: 
     """Fresh epoch, later end, same single entry."""
     clock = FakeClock()
     with running(tmp_path, clock) as rig:
-        for number in range(MAX_CLAIMS_PER_AGENT):
-            first = rig.answer(take(f"t{number}", "ana", (f"d{number}",)))
+        claims = [rig.answer(take(f"t{n}", "ana", (f"d{n}",))) for n in range(MAX_CLAIMS_PER_AGENT)]
+        first = claims[-1]
         clock.at += 10
-        again = rig.answer(take(f"t{number}", "ana", None))
+        again = rig.answer(take(first["task_id"], "ana", None))
         assert again["epoch"] > first["epoch"] and again["lease_expires_at"] == clock.at + 3600
         assert again["paths"] == first["paths"] and len(rig.hub.state.claims) == MAX_CLAIMS_PER_AGENT
 

@@ -20,12 +20,17 @@ Fields = dict[str, Any]
 TASK: Fields = {"agent": "ana", "namespace": "", "task_id": "t1"}
 
 
+def task(other: Fields) -> Fields:
+    """The usual task, with other words in it."""
+    return TASK | other
+
+
 def force(agent: str = "ben") -> ReleaseClaim:
-    return ReleaseClaim(**TASK | {"agent": agent}, force=True, reason_text="gone home")
+    return ReleaseClaim(**task({"agent": agent}), force=True, reason_text="gone home")
 
 
 def save(data: Any, agent: str = "ana") -> SaveCheckpoint:
-    return SaveCheckpoint(**TASK | {"agent": agent}, data=data)
+    return SaveCheckpoint(**task({"agent": agent}), data=data)
 
 
 def test_inv_ef_3_an_update_counts_and_compares_versions(tmp_path: Path) -> None:
@@ -50,7 +55,7 @@ def test_inv_ef_2_every_verb_is_fenced(tmp_path: Path, verb: Callable[..., Any])
         rig.answer(take("t1"))
         before = rig.hub.state
         assert rig.reason(verb(**TASK, **extra, epoch=old)) == "STALE_EPOCH"
-        assert rig.reason(verb(**TASK | {"agent": "eve"}, **extra)) == "NOT_OWNER"
+        assert rig.reason(verb(**task({"agent": "eve"}), **extra)) == "NOT_OWNER"
         assert rig.hub.state == before
 
 
@@ -77,7 +82,7 @@ def test_inv_cr_2_a_handoff_never_gives_what_a_third_party_holds(tmp_path: Path)
         assert rig.reason(HandOff(**TASK, to="ben")) == "SCOPE_CONFLICT"
         rig.answer(give("t2"))
         rig.answer(HandOff(**TASK, to="ben"))
-        assert rig.reason(HandOff(**TASK | {"agent": "ben"}, to="ben")) == "INVALID_REQUEST"
+        assert rig.reason(HandOff(**task({"agent": "ben"}), to="ben")) == "INVALID_REQUEST"
 
 
 def test_inv_me_5_a_handoff_is_charged_to_its_recipient(tmp_path: Path) -> None:

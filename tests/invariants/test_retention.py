@@ -154,8 +154,7 @@ def test_an_older_backup_goes_on_above_every_epoch_and_seq_ever_issued(tmp_path:
         rig.answer(take("t1"))
     archive.export(str(tmp_path), str(tmp_path / "backup"))
     with running(tmp_path) as rig:
-        for number in range(5):
-            last: dict[str, Any] = rig.answer(take(f"n{number}", paths=(f"d{number}",)))
+        last: dict[str, Any] = [rig.answer(take(f"n{n}", paths=(f"d{n}",))) for n in range(5)][-1]
         seq = rig.hub.state.seq
     done = restart.restart(str(tmp_path), str(tmp_path / "backup"))
     assert sorted(os.listdir(done["kept"])) == ["journal.db", "journal.mark"]
@@ -168,8 +167,7 @@ def test_an_older_backup_goes_on_above_every_epoch_and_seq_ever_issued(tmp_path:
 def test_a_broken_journal_starts_again_from_what_is_intact(tmp_path: Path, lost: str) -> None:
     """By the user's command only, with a copy kept, and never with an epoch that was issued before."""
     with running(tmp_path) as rig:
-        for number in range(6):
-            last = rig.answer(take(f"t{number}", paths=(f"d{number}",)))
+        last = [rig.answer(take(f"t{n}", paths=(f"d{n}",))) for n in range(6)][-1]
     if lost == "mark":
         os.unlink(tmp_path / "journal.mark")
     else:
