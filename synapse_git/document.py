@@ -5,8 +5,6 @@ Reads through the scanner that ``json`` itself is built on, writes the few types
 
 from __future__ import annotations
 
-from synapse_git import scope
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -72,16 +70,3 @@ def _quoted(text: str) -> str:
     except ImportError:  # not CPython
         from json.encoder import encode_basestring_ascii
     return encode_basestring_ascii(text)
-
-
-def path(text: str) -> str | dict[str, str]:
-    """A path as it travels: text, or ``{"b64": …}`` where its bytes are not UTF-8."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        import binascii
-
-        return {"b64": binascii.b2a_base64(scope.to_bytes(text), newline=False).decode("ascii")}
-    return text

@@ -209,11 +209,7 @@ def from_wire(path: WirePath) -> str:
 
 def to_wire(path: str) -> WirePath:
     """The inverse of `from_wire`."""
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return {"b64": binascii.b2a_base64(scope.to_bytes(path), newline=False).decode("ascii")}
-    return path
+    return scope.to_wire(path)
 
 
 def paths_to_wire(paths: Iterable[str]) -> list[WirePath]:

@@ -29,6 +29,19 @@ def to_bytes(path: str) -> bytes:
         return path.encode("utf-8", "replace")
 
 
+def to_wire(path: str) -> str | dict[str, str]:
+    """A path as it travels in JSON: text, or ``{"b64": …}`` where its bytes are not UTF-8."""
+    if path.isascii():
+        return path
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        import binascii
+
+        return {"b64": binascii.b2a_base64(to_bytes(path), newline=False).decode("ascii")}
+    return path
+
+
 def normalise(path: str) -> str:
     """``path`` in the form in which it is stored and compared.
 

@@ -82,7 +82,7 @@ def _document(change: Change, reason: str) -> dict[str, Any]:
         "agent": change.agent,
         "namespace": change.namespace,
         "worktree": change.tree,
-        "paths": [to_wire(path) for path in _fitting(scope.from_bytes(change.paths[:-1]).split("\0"))],
+        "paths": [scope.to_wire(path) for path in _fitting(scope.from_bytes(change.paths[:-1]).split("\0"))],
         "action": change.action,
         "reason_text": reason.encode("utf-8", "replace")[:MAX_NOTE_BYTES].decode("utf-8", "ignore"),
     }
@@ -93,14 +93,3 @@ def _fitting(paths: list[str]) -> list[str]:
     while sum(map(len, paths)) + 8 * len(paths) > MAX_BODY_BYTES // 4:
         paths = sorted({path.rpartition("/")[0] for path in paths})
     return paths
-
-
-def to_wire(path: str) -> str | dict[str, str]:
-    """A path that is not UTF-8 travels as its bytes."""
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        import binascii
-
-        return {"b64": binascii.b2a_base64(scope.to_bytes(path), newline=False).decode("ascii")}
-    return path

@@ -15,7 +15,6 @@ from synapse_git.errors import HubUnreachable
 from synapse_git.record import FOLDER
 from synapse_hooks import changes, commits, verdict
 from synapse_hooks.judged import SETTLE
-from synapse_hooks.override import to_wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ def _give_back(line: Line, claim: dict[str, Any], kept: Sequence[str]) -> None:
     """All of the claim but ``kept``; the epoch makes sure that it is still the very same."""
     body = {name: claim[name] for name in ("task_id", "namespace", "epoch")} | {"agent": claim["owner"]}
     if kept:
-        body["paths"] = [to_wire(path) for path in kept[:MAX_DECLARED_PATHS]]
+        body["paths"] = [scope.to_wire(path) for path in kept[:MAX_DECLARED_PATHS]]
     target = "/v2/claim" if kept else "/v2/release"
     line.ask("POST", target, [("Content-Type", "application/json")], json.dumps(body).encode())
 

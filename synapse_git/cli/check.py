@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synapse_git import client, document, explain
+from synapse_git import client, explain, scope
 from synapse_git.cli import output, phrase
 from synapse_git.cli.verb import Argument, Verb, raw
 from synapse_git.errors import EXIT_REFUSED
@@ -48,7 +48,7 @@ def _free(call: Call, paths: list[str], answer: bytes | None) -> int:
     elif answer is not None:
         output.raw(answer)
     else:
-        output.structure({"verdict": "allow", "conflicts": [], "unclaimed": [document.path(path) for path in paths]})
+        output.structure({"verdict": "allow", "conflicts": [], "unclaimed": [scope.to_wire(path) for path in paths]})
     return 0
 
 

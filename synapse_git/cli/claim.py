@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from synapse_git import client, document, explain, scope
+from synapse_git import client, explain, scope
 from synapse_git.cli import output, phrase, span, whereabouts
 from synapse_git.cli.verb import TASK, Argument, Option, Verb, raw
 from synapse_git.errors import HubUnreachable, Refused, UsageError
@@ -32,7 +32,7 @@ def run(call: Call) -> int:
         "agent": agent,
         "namespace": here.namespace(create=True),
         "worktree": tree,
-        "paths": [document.path(path) for path in paths],
+        "paths": [scope.to_wire(path) for path in paths],
         "add": call.flag("add"),
     }
     if ttl := call.number("ttl"):

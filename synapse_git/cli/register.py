@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import client, document, explain
+from synapse_git import client, explain, scope
 from synapse_git.cli import guard, output, whereabouts
 from synapse_git.errors import SynapseError
 
@@ -36,7 +36,7 @@ def enter(call: Call, here: Checkout, agent: str, layers: Sequence[str]) -> None
         "/v2/worktrees",
         {
             "worktree": tree,
-            "root": document.path(outer.root),
+            "root": scope.to_wire(outer.root),
             "repository": _repository(outer),
             "namespace": outer.namespace(create=True),
             "branch": branch(outer.git_dir),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synapse_git import document
+from synapse_git import document, scope
 from synapse_git.cli import coinage, log, phrase, span, table, verb
 
 
@@ -73,8 +73,8 @@ def test_a_document_takes_json_types_only() -> None:
 
 def test_a_path_that_is_not_utf_8_travels_as_base64() -> None:
     """Names that are text travel as text, others as their bytes."""
-    assert document.path("src/ünï") == "src/ünï"
-    assert document.path("src/\udcff") == {"b64": "c3JjL/8="}
+    assert scope.to_wire("src/ünï") == "src/ünï"
+    assert scope.to_wire("src/\udcff") == {"b64": "c3JjL/8="}
 
 
 def test_made_up_tasks_are_readable_and_differ() -> None:
