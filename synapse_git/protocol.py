@@ -119,6 +119,23 @@ class OverrideBody(Body, frozen=True, kw_only=True):
     spooled_at: UncheckedNumber = None
 
 
+class MessageBody(Body, frozen=True, kw_only=True):
+    """``to`` absent: to everyone. ``client_timestamp``: the sender's word, dropped where it is no finite number."""
+
+    agent: str
+    to: str | None = None
+    body: str
+    client_msg_id: str | None = None
+    client_timestamp: UncheckedNumber = None
+
+
+class AckBody(Body, frozen=True, kw_only=True):
+    """``seq``: the number of the newest message that ``agent`` has."""
+
+    agent: str
+    seq: int
+
+
 class WorktreeBody(Body, frozen=True, kw_only=True):
     worktree: str
     root: WirePath

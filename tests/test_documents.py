@@ -31,6 +31,8 @@ BODIES: dict[str, type[protocol.Body]] = {
     "POST /v2/heartbeat": protocol.HeartbeatBody,
     "POST /v2/guard": protocol.GuardBody,
     "POST /v2/overrides": protocol.OverrideBody,
+    "POST /v2/messages": protocol.MessageBody,
+    "POST /v2/ack": protocol.AckBody,
     "POST /v2/worktrees": protocol.WorktreeBody,
 }
 

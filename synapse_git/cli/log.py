@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # How many lines a terminal gets unless asked for more.
 _SCREEN = 50
+# How much of a message its line shows.
+_QUOTED = 200
 
 
 def run(call: Call) -> int:
@@ -124,12 +126,19 @@ def _overridden(event: Fields) -> str:
     return f'{event["agent"]} overrode the guard ({event["action"]}) on {_changed(event)}{_held_by(event)}: "{reason}"'
 
 
+def _sent(event: Fields) -> str:
+    body = scope.show(event["body"])
+    short = f"{body[:_QUOTED]}…" if len(body) > _QUOTED else body
+    to = event["to"] or "everyone"
+    return f'{event["sender"]} to {to}: "{short}"'
+
+
 def _registered(event: Fields) -> str:
     covered = ", ".join(event["layers"]) or "nothing"
     return f"worktree {scope.show(explain.wire_path(event['root']))} is covered by {covered}"
 
 
-def _answered(_: Fields) -> str:
+def _silently(_: Fields) -> str:
     return ""
 
 
@@ -162,8 +171,10 @@ _WORDS: dict[str, Callable[[Fields], str]] = {
     "claim_denial": _claim_denied,
     "guard_denial": _guard_denied,
     "guard_override": _overridden,
+    "message_sent": _sent,
+    "message_acknowledged": _silently,
     "worktree_registered": _registered,
-    "command_answered": _answered,
+    "command_answered": _silently,
 }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from synapse_git.constants import MAX_BODY_BYTES, MAX_JSON_DEPTH
+from synapse_git.constants import MAX_BODY_BYTES, MAX_JSON_DEPTH, MAX_MESSAGE_BYTES
 from synapse_hub.web.app import make_app
 from synapse_hub.web.desk import PEER, Desk
 from tests.hub.desk import FakeClock, Rig, running
@@ -111,3 +111,77 @@ def test_a_root_that_is_no_path_is_refused(ask: Ask) -> None:
     """Not answered with a bug."""
     for root in ({}, {"b64": "!"}, "\ud800"):
         assert ask("POST", "/v2/worktrees", {"worktree": "wt:1", "root": root})[1]["reason"] == "INVALID_REQUEST"
+
+
+def test_messages_on_the_wire(ask: Ask, rig: Rig) -> None:
+    """The members of the contract, and the watermark by which they go."""
+    status, sent = ask("POST", "/v2/messages", {"agent": "ana", "to": "ben", "body": "hi", "client_msg_id": "m"})
+    assert status == 200 and sent == {"seq": 1, "timestamp": rig.clock.at, "delivered": False, "now": rig.clock.at}
+    ask("POST", "/v2/messages", {"agent": "cyd", "body": "all"})
+    status, found = ask("GET", "/v2/messages?agent=ben")
+    assert (status, found["pending"]) == (200, 2)
+    assert found["messages"][0] == {
+        "seq": 1, "sender": "ana", "to": "ben", "body": "hi", "client_msg_id": "m",
+        "timestamp": rig.clock.at, "client_timestamp": None,
+    }  # fmt: skip
+    _, later = ask("GET", "/v2/messages?agent=ben&since_seq=1")
+    assert [one["seq"] for one in later["messages"]] == [2] and later["pending"] == 2
+    assert ask("POST", "/v2/ack", {"agent": "ben", "seq": 1})[1]["pending"] == 1
+    assert [one["body"] for one in ask("GET", "/v2/messages?agent=ben&since_seq=0")[1]["messages"]] == ["all"]
+
+
+def test_inv_dg_1_the_idempotency_key_is_ignored_for_chat(ask: Ask) -> None:
+    """A retry is another copy, never a replay."""
+    body = {"agent": "ana", "to": "ben", "body": "hi", "client_msg_id": "m"}
+    answers = [ask("POST", "/v2/messages", body, key="k")[1] for _ in range(2)]
+    assert answers[0]["seq"] < answers[1]["seq"] and "replayed" not in answers[1]
+    assert ask("POST", "/v2/messages", {**body, "body": "other"}, key="k")[0] == 200
+    assert [one["client_msg_id"] for one in ask("GET", "/v2/messages?agent=ben")[1]["messages"]] == ["m"] * 3
+
+
+@pytest.mark.parametrize("stamp", ["NaN", "Infinity", "-Infinity", "1e999", '"12"', "true", "null", "[1]", "{}"])
+def test_inv_ck_1_a_client_timestamp_that_is_no_finite_number_is_dropped(ask: Ask, stamp: str) -> None:
+    """The message is taken all the same."""
+    raw = b'{"agent": "ana", "to": "ben", "body": "hi", "client_timestamp": %s}' % stamp.encode()
+    assert ask("POST", "/v2/messages", raw)[0] == 200
+    assert ask("GET", "/v2/messages?agent=ben")[1]["messages"][0]["client_timestamp"] is None
+
+
+def test_messages_that_are_not_taken(ask: Ask, rig: Rig) -> None:
+    """Blank, too long, unprintable ids, unknown filters, the hub's own name, numbers that are none."""
+
+    def refused(method: str, target: str, body: object = None) -> str:
+        reason: str = ask(method, target, body)[1]["reason"]
+        return reason
+
+    good = {"agent": "ana", "body": "hi"}
+    assert refused("POST", "/v2/messages", {**good, "body": " "}) == "INVALID_REQUEST"
+    assert refused("POST", "/v2/messages", {**good, "body": 7}) == "INVALID_REQUEST"
+    assert refused("POST", "/v2/messages", {**good, "body": "x" * (MAX_MESSAGE_BYTES + 1)}) == "TOO_LARGE"
+    assert refused("POST", "/v2/messages", {**good, "client_msg_id": "a\u0007"}) == "INVALID_REQUEST"
+    assert refused("POST", "/v2/messages", {**good, "client_msg_id": "x" * 257}) == "INVALID_REQUEST"
+    assert refused("POST", "/v2/messages", {**good, "to": ""}) == "INVALID_REQUEST"
+    for name in ("synapse-git", " Synapse-Git"):
+        assert refused("POST", "/v2/messages", {**good, "agent": name}) == "NAME_OWNED"
+        assert refused("POST", "/v2/claim", {**CLAIM, "agent": name}) == "NAME_OWNED"
+    assert refused("GET", "/v2/messages") == "INVALID_REQUEST"
+    for query in ("agent=ben&since_seq=x", "agent=ben&since_seq=-1", "agent=ben&to=x"):
+        assert refused("GET", f"/v2/messages?{query}") == "INVALID_REQUEST"
+    for seq in (-1, "1", 1.5, None):
+        assert refused("POST", "/v2/ack", {"agent": "ben", "seq": seq}) == "INVALID_REQUEST"
+    assert rig.hub.state.seq == 0
+    assert ask("POST", "/v2/messages", {**good, "body": "x" * MAX_MESSAGE_BYTES})[0] == 200
+
+
+def test_a_long_inbox_is_read_in_pages(ask: Ask, rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest first, `pending` counts all, and `since_seq` goes on."""
+    monkeypatch.setattr("synapse_hub.web.messages.MAX_LISTED_MESSAGES", 3)
+    for number in range(7):
+        ask("POST", "/v2/messages", {"agent": "ana", "to": "ben", "body": f"{number}"})
+    read: list[str] = []
+    since = 0
+    while page := ask("GET", f"/v2/messages?agent=ben&since_seq={since}")[1]["messages"]:
+        assert len(page) <= 3
+        read += [one["body"] for one in page]
+        since = page[-1]["seq"]
+    assert read == [f"{number}" for number in range(7)]

@@ -119,6 +119,24 @@ class RegisterWorktree(Command, frozen=True):
     layers: tuple[str, ...]
 
 
+class SendMessage(Command, frozen=True):
+    """``to`` None: to everyone. ``reached``: a session of the recipient is open now (Spec: INV-DG-3)."""
+
+    sender: str
+    to: str | None
+    body: str
+    client_msg_id: str | None = None
+    client_timestamp: float | None = None
+    reached: bool = False
+
+
+class Acknowledge(Command, frozen=True):
+    """``agent`` has what was said up to event ``seq``."""
+
+    agent: str
+    seq: int
+
+
 class ProbeJournal(Command, frozen=True):
     """Nothing but a trip through the write path, for health."""
 
@@ -144,6 +162,8 @@ AnyCommand = (
     | RecordDenial
     | RecordOverride
     | RegisterWorktree
+    | SendMessage
+    | Acknowledge
     | ProbeJournal
     | Keyed
 )

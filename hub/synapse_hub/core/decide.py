@@ -10,6 +10,7 @@ from synapse_git.constants import IDEMPOTENCY_RETENTION_SECONDS, MAX_IDEMPOTENCY
 from synapse_git.protocol import to_wire
 from synapse_hub.core.claims import decide_claim
 from synapse_hub.core.commands import (
+    Acknowledge,
     AnyCommand,
     ExpireDue,
     ExtendLeases,
@@ -23,6 +24,7 @@ from synapse_hub.core.commands import (
     RegisterWorktree,
     ReleaseClaim,
     SaveCheckpoint,
+    SendMessage,
     TakeClaim,
     UpdateTask,
 )
@@ -37,6 +39,7 @@ from synapse_hub.core.holding import (
     decide_release,
     decide_update,
 )
+from synapse_hub.core.messages import decide_acknowledge, decide_send
 from synapse_hub.core.outcome import Decided, Outcome, Refusal
 from synapse_hub.core.state import State
 
@@ -60,6 +63,10 @@ def decide(state: State, command: AnyCommand, now: float) -> Outcome:
             return decide_override(state, command, now)
         case RegisterWorktree():
             return _decide_register(state, command, now)
+        case SendMessage():
+            return decide_send(state, command, now)
+        case Acknowledge():
+            return decide_acknowledge(state, command, now)
         case ProbeJournal():
             return Decided([], {})
     assert_never(command)

@@ -125,6 +125,28 @@ class GuardOverridden(Event, frozen=True, tag="guard_override"):
     spooled_at: float | None = None
 
 
+class MessageSent(Event, frozen=True, tag="message_sent"):
+    """A message; its number is the event's own. ``to`` None: to everyone. Spec: INV-DG-1, INV-DG-3, INV-CK-1.
+
+    ``delivered``: a session of the recipient was open then, which says nothing about its being read.
+    ``client_timestamp`` is the sender's word and orders nothing.
+    """
+
+    sender: str
+    to: str | None
+    body: str
+    client_msg_id: str | None = None
+    client_timestamp: float | None = None
+    delivered: bool = False
+
+
+class MessageAcknowledged(Event, frozen=True, tag="message_acknowledged"):
+    """``agent`` has what was said up to event ``seq``: its watermark. Spec: INV-DG-3."""
+
+    agent: str
+    seq: int
+
+
 class WorktreeRegistered(Event, frozen=True, tag="worktree_registered"):
     """What a client says about a checkout: shown, never granted from."""
 
@@ -167,6 +189,8 @@ AnyEvent = (
     | ClaimDenied
     | GuardDenied
     | GuardOverridden
+    | MessageSent
+    | MessageAcknowledged
     | WorktreeRegistered
     | CommandAnswered
     | IncarnationStarted
@@ -185,6 +209,8 @@ KINDS: dict[str, type[AnyEvent]] = {
         ClaimDenied,
         GuardDenied,
         GuardOverridden,
+        MessageSent,
+        MessageAcknowledged,
         WorktreeRegistered,
         CommandAnswered,
         IncarnationStarted,

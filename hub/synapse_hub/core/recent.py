@@ -55,11 +55,18 @@ class Recent(msgspec.Struct, Generic[K, V], frozen=True):
 
     def put(self, key: K, at: float, value: V, *, keep_after: float, capacity: int | None = None) -> Recent[K, V]:
         """With ``key`` as the newest, without what came at or before ``keep_after`` or exceeds ``capacity``."""
+        return self.put_and_shed(key, at, value, keep_after=keep_after, capacity=capacity)[0]
+
+    def put_and_shed(
+        self, key: K, at: float, value: V, *, keep_after: float, capacity: int | None = None
+    ) -> tuple[Recent[K, V], list[K]]:
+        """As `put`, and the keys that went."""
         entries, order, first = self.entries, self.order, self.first
         if (known := entries.get(key)) is not None:
             order = order.delete(known[0])
         entries = entries.set(key, (self.next, at, value))
         order = order.set(self.next, key)
+        gone: list[K] = []
         while first < self.next:
             front = order.get(first)
             if front is not None:
@@ -68,8 +75,9 @@ class Recent(msgspec.Struct, Generic[K, V], frozen=True):
                     break
                 entries = entries.delete(front)
                 order = order.delete(first)
+                gone.append(front)
             first += 1
-        return Recent(entries, order, first, self.next + 1)
+        return Recent(entries, order, first, self.next + 1), gone
 
     def without(self, key: K) -> Recent[K, V]:
         """Without ``key``, if it was there."""

@@ -35,16 +35,20 @@ from synapse_hub.core.events import (
     IncarnationStarted,
     LeaseExpired,
     LeaseExtended,
+    MessageAcknowledged,
+    MessageSent,
     TaskHandedOff,
     TaskUpdated,
     WorktreeRegistered,
 )
+from synapse_hub.core.mail import Mail, acknowledged, delivered
 from synapse_hub.core.recent import Recent
 
 # sender (principal and agent), verb, key
 AnswerKey = tuple[str, str, str]
 Answer = tuple[str, dict[str, Any]]
 Evidence = ClaimDenied | GuardDenied | GuardOverridden
+LeaseEvent = ClaimGranted | LeaseExtended | ClaimReleased | TaskUpdated | TaskHandedOff | CheckpointSaved | LeaseExpired
 
 
 class State(msgspec.Struct, frozen=True):
@@ -62,6 +66,7 @@ class State(msgspec.Struct, frozen=True):
     denials: Recent[str, None] = Recent()
     checkpoints: Recent[TaskKey, Any] = Recent()
     principals: Recent[str, str] = Recent()
+    mail: Mail = Mail()
 
     def tree(self, key: TreeKey) -> overlap.Node:
         return self.trees.get(key, overlap.EMPTY)
@@ -105,12 +110,28 @@ def apply_all(state: State, events: Iterable[AnyEvent]) -> State:
 
 def _change(state: State, event: AnyEvent) -> State:
     match event:
-        case ClaimGranted():
+        case ClaimDenied() | GuardDenied() | GuardOverridden():
+            return _remember_denial(state, event)
+        case MessageSent():
+            return msgspec.structs.replace(state, mail=delivered(state.mail, state.seq + 1, event))
+        case MessageAcknowledged():
+            return msgspec.structs.replace(state, mail=acknowledged(state.mail, event))
+        case WorktreeRegistered():
+            return msgspec.structs.replace(state, worktrees=state.worktrees.set(event.worktree, event))
+        case CommandAnswered():
+            return _remember_answer(state, event)
+        case IncarnationStarted():
+            return msgspec.structs.replace(state, epoch=max(state.epoch, event.epoch))
+        case _:
+            return _change_lease(state, event)
+
+
+def _change_lease(state: State, event: LeaseEvent) -> State:
+    match event:
+        case ClaimGranted() | TaskHandedOff():
             return _grant(state, event.claim)
         case LeaseExtended():
             return _amend(state, event, lease_expires_at=event.lease_expires_at)
-        case TaskHandedOff():
-            return _grant(state, event.claim)
         case TaskUpdated():
             return _amend(state, event, version=event.version, status=event.status, note=event.note)
         case CheckpointSaved():
@@ -119,14 +140,6 @@ def _change(state: State, event: AnyEvent) -> State:
             return _release(state, event)
         case LeaseExpired():
             return _retain(state, (event.namespace, event.task_id), event.at)
-        case ClaimDenied() | GuardDenied() | GuardOverridden():
-            return _remember_denial(state, event)
-        case WorktreeRegistered():
-            return msgspec.structs.replace(state, worktrees=state.worktrees.set(event.worktree, event))
-        case CommandAnswered():
-            return _remember_answer(state, event)
-        case IncarnationStarted():
-            return msgspec.structs.replace(state, epoch=max(state.epoch, event.epoch))
     assert_never(event)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from synapse_hub.core import mail
 from synapse_hub.core.claim import Claim
 from synapse_hub.core.events import WorktreeRegistered
 from synapse_hub.core.recent import Recent
@@ -38,6 +39,7 @@ class _Image(msgspec.Struct, frozen=True):
     denials: list[tuple[str, float, None]]
     checkpoints: list[tuple[tuple[str, str], float, Any]]
     principals: list[tuple[str, float, str]]
+    mail: mail.MailImage = mail.MailImage()
 
 
 def capture(state: State, head: bytes) -> Snapshot:
@@ -52,6 +54,7 @@ def capture(state: State, head: bytes) -> Snapshot:
         list(state.denials.items()),
         list(state.checkpoints.items()),
         list(state.principals.items()),
+        mail.image(state.mail),
     )
     body = msgspec.json.encode(image)
     return Snapshot(state.seq, head, hashlib.sha256(body).digest(), body)
@@ -68,6 +71,7 @@ def restore(snapshot: Snapshot) -> State:
         denials=Recent.of(image.denials),
         checkpoints=Recent.of(image.checkpoints),
         principals=Recent.of(image.principals),
+        mail=mail.restored(image.mail),
     )
     for claim in image.claims:
         state = hold(state, claim)

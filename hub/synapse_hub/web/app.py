@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from synapse_hub.core.outcome import Refusal
-from synapse_hub.web import answer, claims, events, guard, health, worktrees
+from synapse_hub.web import answer, claims, events, guard, health, messages, worktrees
 from synapse_hub.web.desk import Desk, Rejected
 
 Handler = Callable[[Desk, Request], Awaitable[Response]]
@@ -27,6 +27,9 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("GET", "/v2/claims", claims.claims),
     ("POST", "/v2/guard", guard.guard),
     ("POST", "/v2/overrides", guard.override),
+    ("POST", "/v2/messages", messages.send),
+    ("GET", "/v2/messages", messages.messages),
+    ("POST", "/v2/ack", messages.acknowledge),
     ("GET", "/v2/worktrees", worktrees.worktrees),
     ("POST", "/v2/worktrees", worktrees.register),
     ("GET", "/v2/events", events.events),

@@ -9,11 +9,12 @@ from contextlib import suppress
 
 from starlette.requests import Request
 
-from synapse_git.constants import MAX_BODY_BYTES, MAX_NAME_BYTES, MAX_NOTE_BYTES
+from synapse_git.constants import HUB_AGENT, MAX_BODY_BYTES, MAX_NAME_BYTES, MAX_NOTE_BYTES
 from synapse_git.protocol import Malformed, T, parse
 from synapse_hub.core.commands import AnyCommand
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.hub import Answered, Hub
+from synapse_hub.presence import NOBODY, Presence
 from synapse_hub.waiting import Patience
 
 PEER = "synapse.peer_uid"
@@ -28,10 +29,11 @@ class Rejected(Exception):
 
 
 class Desk:
-    """One per server. ``socket_path`` and ``journal_path`` are shown by health."""
+    """One per server. ``socket_path`` and ``journal_path`` are shown by health; ``presence``: who has a session."""
 
-    def __init__(self, hub: Hub, *, socket_path: str = "", journal_path: str = "") -> None:
+    def __init__(self, hub: Hub, *, socket_path: str = "", journal_path: str = "", presence: Presence = NOBODY) -> None:
         self.hub = hub
+        self.presence = presence
         self.socket_path = socket_path
         self.journal_path = journal_path
         self._followers: set[asyncio.Event] = set()
@@ -144,6 +146,8 @@ async def read_capped(request: Request) -> bytes:
 
 def agent_name(name: str) -> str:
     """``name`` if an agent may be called so. Raises: Rejected."""
+    if name.strip().casefold() == HUB_AGENT:
+        raise Rejected("NAME_OWNED", f"{HUB_AGENT} is the name the hub itself speaks under", "Use another name")
     return _text(name, "agent", "INVALID_REQUEST")
 
 

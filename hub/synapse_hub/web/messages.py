@@ -1,0 +1,74 @@
+"""Routes of messages: send, read, acknowledge. No idempotency key counts here (Spec: INV-DG-1)."""
+
+from __future__ import annotations
+
+import math
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from synapse_git.constants import MAX_LISTED_MESSAGES, MAX_MESSAGE_BYTES
+from synapse_git.protocol import AckBody, MessageBody, finite
+from synapse_hub.core.commands import Acknowledge, SendMessage
+from synapse_hub.web import answer
+from synapse_hub.web.desk import Desk, Rejected, agent_name, label, read
+
+_DIGITS = 18
+
+
+async def send(desk: Desk, request: Request) -> Response:
+    """``POST /v2/messages``; ``seq`` of the answer is the message's number."""
+    _, body = await read(request, MessageBody)
+    return answer.of(await desk.transact(message_command(desk, body)))
+
+
+def message_command(desk: Desk, body: MessageBody) -> SendMessage:
+    """``body`` as a command, with who is there to hear it now. Raises: Rejected."""
+    sender = agent_name(body.agent)
+    to = None if body.to is None else agent_name(body.to)
+    stamped = finite(body.client_timestamp, math.nan)
+    return SendMessage(
+        sender=sender,
+        to=to,
+        body=_text(body.body),
+        client_msg_id=None if body.client_msg_id is None else label(body.client_msg_id, "client_msg_id"),
+        client_timestamp=None if math.isnan(stamped) else stamped,
+        reached=desk.presence.reaches(to, sender),
+    )
+
+
+def _text(body: str) -> str:
+    if not body.strip():
+        raise Rejected("INVALID_REQUEST", "body is blank", "Say something")
+    if (size := len(body.encode())) > MAX_MESSAGE_BYTES:
+        raise Rejected(
+            "TOO_LARGE", f"a message is at most {MAX_MESSAGE_BYTES} bytes, this has {size}", "Send the name of a file"
+        )
+    return body
+
+
+async def messages(desk: Desk, request: Request) -> Response:
+    """``GET /v2/messages?agent=NAME&since_seq=SEQ``: what lies after the watermark, and after ``since_seq``."""
+    given = request.query_params
+    if unknown := set(given) - {"agent", "since_seq"}:
+        raise Rejected("INVALID_REQUEST", f"unknown filter {min(unknown)}", "Filters are agent, since_seq")
+    agent = agent_name(given.get("agent", ""))
+    since = given.get("since_seq", "0")
+    if not since.isascii() or not since.isdigit() or len(since) > _DIGITS:
+        raise Rejected("INVALID_REQUEST", "since_seq is the number of a message", "Give back the seq of the last one")
+    state, now = desk.hub.state, desk.hub.now()
+    found = state.mail.waiting(agent, now, int(since))[:MAX_LISTED_MESSAGES]
+    document = {
+        "messages": [message.document() for message in found],
+        "pending": state.mail.pending(agent, now),
+        "watermark": state.mail.watermark(agent),
+    }
+    return answer.document(document, state.seq, now)
+
+
+async def acknowledge(desk: Desk, request: Request) -> Response:
+    """``POST /v2/ack``"""
+    _, body = await read(request, AckBody)
+    if body.seq < 0:
+        raise Rejected("INVALID_REQUEST", "seq is the number of a message", "Give back the seq of the last one")
+    return answer.of(await desk.transact(Acknowledge(agent=agent_name(body.agent), seq=body.seq)))
