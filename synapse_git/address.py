@@ -77,7 +77,8 @@ def candidates(state: str, env: Mapping[str, str]) -> list[str]:
     runtime = env.get("XDG_RUNTIME_DIR", "")
     for directory in (runtime, f"/run/user/{uid}" if sys.platform != "darwin" else ""):
         if directory.startswith("/") and owned_private(directory):
-            found.append(f"{directory.rstrip('/')}/{APP}/hub.sock")
+            # All hubs of a user share this directory, whatever state each has.
+            found.append(f"{directory.rstrip('/')}/{APP}/hub-{_short(state)}.sock")
             break
     found.append(state + "/hub.sock")
     found.append(f"/tmp/{APP}-{uid}-{_short(state)}/hub.sock")  # noqa: S108 - made 0700 and checked by lstat

@@ -22,8 +22,8 @@ PACKAGES = {
 }
 # Stdlib-only, and light enough for a hook.
 LIGHT = frozenset(
-    "constants errors scope address exchange starter git record checkout identity explain policy".split()  # noqa: SIM905
-)
+    "binding document constants errors scope address exchange starter git record checkout identity explain".split()  # noqa: SIM905
+) | {"policy"}
 FOUNDATION = LIGHT | {"protocol"}
 HEAVY = ("typing", "enum", "re", "json", "subprocess", "dataclasses", "socket", "argparse")
 FORBIDDEN_NAMES = ("manager", "helper", "helpers", "util", "utils", "common")

@@ -49,7 +49,7 @@ def _judge_index(run: Run) -> bool:
     """May what the index holds be committed?"""
     here = checkout.around_hook(os.getcwd(), run.env)
     index = os.path.join(here.root, run.env.get("GIT_INDEX_FILE") or here.git_dir + "/index")
-    judgement = Judgement(here.git_dir, index, run.parent, run.env)
+    judgement = Judgement(here.git_dir, index, run)
     judgement.pin_index()
     heads = _merged_heads(run, here)
     staged = changes.Staged(run.asking, ["HEAD", *heads])
@@ -62,7 +62,7 @@ def _judge_index(run: Run) -> bool:
     policy = run.policy(here)
     unclaimed = policy.unclaimed if policy else "allow"
     tree, namespace = here.tree(), here.namespace(create=unclaimed != "allow")
-    judgement.pin_trees(namespace, tree, first=here.outer is here)
+    judgement.pin_trees(here, namespace, tree)
     paths, shared = staged.finish()
     if paths and (tree or namespace):
         change = Change(
@@ -83,7 +83,7 @@ def _judge_index(run: Run) -> bool:
             around.unborn = staged.unborn
             return around
 
-        if not gate.passes(change, circumstances, policy, run.env):
+        if not gate.passes(change, circumstances, policy, run, here):
             return False
     judgement.write()
     if policy and policy.releases:

@@ -10,16 +10,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from synapse_git.checkout import Checkout
     from synapse_git.policy import Policy
     from synapse_hooks.refusal import Circumstances
+    from synapse_hooks.run import Run
     from synapse_hooks.verdict import Change
 
 
 def passes(
-    change: Change, circumstances: Callable[[], Circumstances], policy: Policy | None, env: Mapping[str, str]
+    change: Change, circumstances: Callable[[], Circumstances], policy: Policy | None, run: Run, here: Checkout
 ) -> bool:
     """May ``change`` go in? If not, its author has been told why and how to go on. No policy: the defaults hold."""
+    env = run.env
     try:
+        env = run.hub(here)
         if remark := verdict.ask(change, env):
             say(remark)
         return True

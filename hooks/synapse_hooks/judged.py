@@ -11,12 +11,14 @@ import os
 import time
 
 from synapse_git import address
+from synapse_git.errors import HubUnreachable
 from synapse_git.record import FOLDER
 from synapse_hooks import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from synapse_git.checkout import Checkout
+    from synapse_hooks.run import Run
 
 _NAME = "judged"
 _INDEX = "judged-index"
@@ -32,17 +34,15 @@ _STALE_S = 7 * 86400.0
 class Judgement:
     """One verdict in the making. Pin first, then judge, then `write`.
 
-    ``git_dir``: of the checkout that is judged; ``index``: the file that Git names; ``parent``: Git's pid.
+    ``git_dir``: of the checkout that is judged; ``index``: the file that Git names.
     """
 
-    def __init__(self, git_dir: str, index: str, parent: int, env: Mapping[str, str]) -> None:
+    def __init__(self, git_dir: str, index: str, run: Run) -> None:
         self._folder = f"{git_dir}/{FOLDER}"
         self._index = index
-        self._parent = parent
-        self._env = env
+        self._run = run
         self._pins: list[str] = []
-        # Whoever names the hub may name one that keeps its state elsewhere.
-        self._sound = not address.configured(env)
+        self._sound = True
 
     def pin_index(self) -> None:
         """Call before the index is read."""
@@ -57,17 +57,18 @@ class Judgement:
         except OSError:
             self._sound = False
 
-    def pin_trees(self, namespace: str, tree: str, *, first: bool) -> None:
-        """Call before the hub is asked. ``tree`` '': no claim was ever made in the tree of this checkout.
-
-        ``first``: its id would be made in this very git dir, where the shims can see that.
-        """
-        self._sound = self._sound and bool(namespace) and bool(tree or first)
+    def pin_trees(self, here: Checkout, namespace: str, tree: str) -> None:
+        """Call before the hub is asked. ``tree`` '': no claim was ever made in the tree of ``here``."""
+        # The shims see an id that is made in this very git dir, not one in a superproject's.
+        self._sound = self._sound and bool(namespace) and bool(tree or here.outer is here)
         if not self._sound:
             return
-        state = address.state_dir(self._env)
         former = self._former()
         try:
+            hub = self._run.hub(here)
+            if address.configured(hub):
+                raise OSError("a hub that is named may keep its state elsewhere")
+            state = address.state_dir(hub)
             owner = tree.removeprefix("wt:") or f"{os.stat(self._folder).st_ino:x}"
             _make_private(state, os.path.dirname(address.generation_file(state, namespace, tree)))
             if tree:
@@ -75,13 +76,13 @@ class Judgement:
             else:
                 self._pins += ["", ""]
             self._pins += _pin(address.generation_file(state, namespace, ""), owner, former)
-        except OSError:
+        except (OSError, HubUnreachable):
             self._sound = False
 
     def write(self) -> None:
         """The change may go in."""
-        started = process.started(self._parent, self._env)
-        lines = [str(self._parent), started, self._index, *self._pins]
+        started = process.started(self._run.parent, self._run.env)
+        lines = [str(self._run.parent), started, self._index, *self._pins]
         if not self._sound or not started or any("\n" in line for line in lines):
             return
         draft = f"{self._folder}/{_NAME}.draft"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from synapse_git import explain, git, identity
+from synapse_git.errors import HubUnreachable
 from synapse_hooks import changes, commits, override, verdict
 from synapse_hooks.run import say
 
@@ -31,7 +32,10 @@ def note(run: Run, here: Checkout, old: str, new: str, *, quiet: bool = False) -
         return
     agent = identity.who(None, run.env, here.outer.git_dir)
     change = verdict.Change(agent, here.namespace(), tree, "ref", changes.spelled(paths, here), b"")
-    found = verdict.notice(change, run.env, deadline=time.monotonic() + _DEADLINE_S)
+    try:
+        found = verdict.notice(change, run.hub(here), deadline=time.monotonic() + _DEADLINE_S)
+    except HubUnreachable:
+        return  # nothing is decided here
     conflicts = found.get("conflicts") or []
     if conflicts and not quiet:
         more = f", and {len(conflicts) - 1} other claims are touched" if len(conflicts) > 1 else ""

@@ -45,13 +45,13 @@ def _passes(run: Run, here: Checkout, wanted: Policy, lines: bytes, remote: str)
     agent = identity.who(None, run.env, here.outer.git_dir)
     change = verdict.Change(agent, namespace, tree, "push", spelled, spelled)
     if wanted.pre_push == "warn":
-        _warn(change, run)
+        _warn(change, run, here)
         return True
 
     def circumstances() -> Circumstances:
         return refusal.Circumstances(operation.Operation("push", "", "git push …"), paths, spelled)
 
-    return gate.passes(change, circumstances, wanted, run.env)
+    return gate.passes(change, circumstances, wanted, run, here)
 
 
 def parse(lines: str) -> tuple[list[str], list[str]]:
@@ -66,9 +66,9 @@ def parse(lines: str) -> tuple[list[str], list[str]]:
     return leaving, known
 
 
-def _warn(change: verdict.Change, run: Run) -> None:
+def _warn(change: verdict.Change, run: Run, here: Checkout) -> None:
     try:
-        verdict.ask(change, run.env)
+        verdict.ask(change, run.hub(here))
     except Refused as refused:
         say("warning: this pushes what others hold\n" + explain.problem(refused.problem))
     except HubUnreachable as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import checkout
+from synapse_git import binding, checkout
 from synapse_git.errors import CheckoutError
 
 TYPE_CHECKING = False
@@ -57,6 +57,14 @@ class Run:
             if not key.startswith("GIT_") or key in _PLACES or key.startswith("GIT_CONFIG")
         }
         self.asking["LC_ALL"] = "C"
+
+    def hub(self, here: Checkout) -> Mapping[str, str]:
+        """The environment that leads to the hub which grants in the repository of ``here``.
+
+        Raises:
+            HubUnreachable: it is another than can be asked from here.
+        """
+        return binding.under(self.env, here.outer.common_dir)
 
     def ask_settings(self, here: Checkout) -> Question | None:
         """Start reading the configuration of ``here``; a submodule has its superproject's already."""

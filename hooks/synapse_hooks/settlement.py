@@ -100,7 +100,7 @@ def settle(run: Run, here: Checkout, names: Sequence[str], *, merged: str) -> No
     wanted = policy.of(here)
     agent = identity.who(None, run.env, here.outer.git_dir)
     try:
-        line = starter.connect_running(run.env, deadline=time.monotonic() + CLIENT_DEADLINE_SECONDS)
+        line = starter.connect_running(run.hub(here), deadline=time.monotonic() + CLIENT_DEADLINE_SECONDS)
         if line is None:
             return
         with line:

@@ -108,7 +108,7 @@ def _passes(run: Run, here: Checkout, update: Update) -> bool:
         interrupted = operation.under_way(here.git_dir, run.moment, run.parent, run.env)
         return refusal.Circumstances(interrupted, paths, change.paths)
 
-    return gate.passes(change, circumstances, policy, run.env)
+    return gate.passes(change, circumstances, policy, run, here)
 
 
 def _note_reset(run: Run, there: Checkout, update: Update) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import checkout, identity
+from synapse_git import binding, checkout, identity
 from synapse_git.errors import CheckoutError
 
 TYPE_CHECKING = False
@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 class Call:
     """The values of a verb by key, read through accessors that know their types; ``env`` as it was inherited."""
 
-    __slots__ = ("_checkout", "_values", "env")
+    __slots__ = ("_checkout", "_homeless", "_values", "env")
 
     def __init__(self, values: Mapping[str, object], env: Mapping[str, str]) -> None:
         self._values = values
         self.env = env
         self._checkout: Checkout | None = None
+        self._homeless = False
 
     def flag(self, key: str) -> bool:
         return self._values[key] is True
@@ -77,12 +78,25 @@ class Call:
         Raises:
             CheckoutError: ``-C`` names no directory.
         """
+        if self._homeless:
+            return None
         try:
             return self.checkout()
         except CheckoutError:
             if self.text("directory"):
                 self.directory()
+            self._homeless = True
             return None
+
+    @property
+    def hub(self) -> Mapping[str, str]:
+        """The environment that leads to the hub which grants where the command acts.
+
+        Raises:
+            HubUnreachable: it is another than can be asked from here.
+        """
+        here = self.checkout_if_any()
+        return binding.under(self.env, here.outer.common_dir) if here else self.env
 
     def agent(self) -> str:
         """The name the command acts under.

@@ -25,7 +25,7 @@ def run(call: Call) -> int:
     if not namespace and not tree:
         # Nobody ever claimed here: no hub knows this place.
         return _free(call, paths, None)
-    reply = client.judge(call.env, agent, namespace, tree, paths)
+    reply = client.judge(call.hub, agent, namespace, tree, paths)
     verdict = reply.document
     if verdict["verdict"] != "refuse":
         return _free(call, paths, reply.raw)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from synapse_git import client, explain, scope
+from synapse_git import binding, client, explain, scope
 from synapse_git.cli import output, phrase, span, whereabouts
 from synapse_git.cli.verb import TASK, Argument, Option, Verb, raw
 from synapse_git.errors import HubUnreachable, Refused, UsageError
@@ -40,6 +40,7 @@ def run(call: Call) -> int:
     if note := call.text("note"):
         body["note"] = note
     reply = _granted(call, body)
+    binding.confirm(call.hub, here.outer.common_dir, reply.document["hub_id"])
     _say(call, reply, here, paths)
     if tree and (reply.headers.get("synapse-worktree") == "unknown" or not whereabouts.unchanged(here)):
         from synapse_git.cli import register
@@ -52,7 +53,7 @@ def _granted(call: Call, body: dict[str, object]) -> Reply:
     """Ask, and with ``--wait`` again, for as long as it takes others to be done."""
     wait = call.number("wait")
     try:
-        return client.command(call.env, "/v2/claim", body)
+        return client.command(call.hub, "/v2/claim", body)
     except Refused as refused:
         if not wait or refused.reason not in _PASSING:
             raise
@@ -69,7 +70,7 @@ def _in_line(call: Call, body: dict[str, object], wait: float) -> Reply:
         began = time.monotonic()
         left = max(0.0, until - began)
         try:
-            return client.command(call.env, "/v2/claim", {**body, "wait_s": left}, patience_s=left)
+            return client.command(call.hub, "/v2/claim", {**body, "wait_s": left}, patience_s=left)
         except HubUnreachable:
             # At once, and then again: there is no hub, and none that could be started.
             lost = lost + 1 if time.monotonic() - began < _PAUSE_S else 0

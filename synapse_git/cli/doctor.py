@@ -7,11 +7,11 @@ import shutil
 import stat
 import sys
 
-from synapse_git import address, client, exchange, git, starter
+from synapse_git import address, binding, client, exchange, git, starter
 from synapse_git.cli import guard, output, phrase, register, worktrees
 from synapse_git.cli.finding import Finding
 from synapse_git.cli.verb import Option, Verb
-from synapse_git.errors import EXIT_REFUSED, CheckoutError, SynapseError
+from synapse_git.errors import EXIT_REFUSED, CheckoutError, HubUnreachable, SynapseError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +65,11 @@ def examine(call: Call) -> Iterator[Finding]:
         return
     yield from _modes(call.env)
     here = call.checkout_if_any()
-    layers = register.layers(call.env)
+    if here and (elsewhere := _bound(call, here)):
+        yield elsewhere
+        if elsewhere.ok is False:
+            return
+    layers = register.layers(call.hub)
     standings: dict[str, guard.Standing] = {}
     if here is None:
         yield _nowhere(call)
@@ -102,6 +106,18 @@ def _hub(env: Mapping[str, str]) -> Finding:
         log = starter.log_file(address.state_dir(env))
         return Finding(False, f"no hub that grants: {error}", f"read {log}; then: synapse-git hub start")
     return Finding(True, f"the hub grants (pid {health['pid']}, version {health['version']}, {health['journal']})")
+
+
+def _bound(call: Call, here: Checkout) -> Finding | None:
+    """Does another hub grant in this repository than this environment leads to?"""
+    bound = binding.read(here.outer.common_dir)
+    try:
+        if bound is None or call.hub is call.env:
+            return None
+    except HubUnreachable as error:
+        return Finding(False, str(error))
+    usual = address.state_dir(call.env)
+    return Finding(None, f"the hub of {bound.state or bound.socket} grants in this repository, not that of {usual}")
 
 
 def _modes(env: Mapping[str, str]) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def run(call: Call) -> int:
     """Exit 0: every live claim of the agent was extended, in whatever worktree; epochs stay."""
     agent = call.agent()
-    reply = client.command(call.env, "/v2/heartbeat", {"agent": agent})
+    reply = client.command(call.hub, "/v2/heartbeat", {"agent": agent})
     if call.json:
         output.raw(reply.raw)
         return 0

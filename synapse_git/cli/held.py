@@ -20,7 +20,7 @@ def command(call: Call, route: str, fields: Mapping[str, object]) -> Reply:
     body: dict[str, object] = {"task_id": claim["task_id"], "agent": agent, "namespace": claim["namespace"], **fields}
     if (epoch := call.number("epoch")) is not None:
         body["epoch"] = epoch
-    return client.command(call.env, route, body)
+    return client.command(call.hub, route, body)
 
 
 def tell(call: Call, reply: Reply, sentence: str) -> int:

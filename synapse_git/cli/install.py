@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from synapse_git import checkout, identity
+from synapse_git import address, binding, checkout, client, identity
 from synapse_git.cli import guard, output, register, worktrees
 from synapse_git.cli.verb import Verb
 from synapse_git.errors import CheckoutError, HubUnreachable, Refused
@@ -29,6 +29,7 @@ def run(call: Call) -> int:
     tree, namespace = here.tree(create=True), here.namespace(create=True)
     if chosen:
         _set_agent(here, chosen)
+    _bind(call, here)
     register.enter(call, here, call.agent(), [register.GUARD])
     _tell_others(call, here)
     if call.json:
@@ -36,6 +37,19 @@ def run(call: Call) -> int:
     else:
         _say(report, here, chosen)
     return 0
+
+
+def _bind(call: Call, here: Checkout) -> None:
+    """Have one hub grant here: the one that did if it can still be asked, else the one that can be asked now."""
+    common_dir = here.outer.common_dir
+    try:
+        hub = call.hub
+    except HubUnreachable:
+        usual = address.state_dir(call.env)
+        output.message(f"note: the hub that granted here cannot be asked; from now on that of {usual} grants")
+        binding.forget(common_dir)
+        hub = call.hub
+    binding.confirm(hub, common_dir, client.query(hub, "/v2/health").document["hub_id"])
 
 
 def _say(report: dict[str, Any], here: Checkout, chosen: str) -> None:

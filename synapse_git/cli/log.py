@@ -29,13 +29,13 @@ def run(call: Call) -> int:
     follow, most = call.flag("follow"), _most(call)
     after = ""
     if most is not None:
-        newest, after = trail.newest(call.env, most, _counts(call))
+        newest, after = trail.newest(call.hub, most, _counts(call))
         _tell(call, newest)
     elif not follow:
-        _tell(call, trail.everything(call.env))
+        _tell(call, trail.everything(call.hub))
     if follow:
         output.settle()
-        for event in trail.onwards(call.env, after):
+        for event in trail.onwards(call.hub, after):
             _tell(call, (event,))
             output.settle()
     return 0

@@ -45,7 +45,7 @@ def in_scratch(call: Call) -> str:
 
 
 def _clean(call: Call) -> dict[str, str]:
-    env = git.scrubbed(call.env)
+    env = git.scrubbed(call.hub)
     env.pop("SYNAPSE_OVERRIDE", None)
     return env
 
@@ -113,12 +113,12 @@ def _held(call: Call, root: str, path: str, agent: str) -> Iterator[None]:
         "namespace": place.namespace(create=True),
     }
     scope: dict[str, object] = {"worktree": place.tree(create=True), "paths": [place.spell(path)]}
-    client.command(call.env, "/v2/claim", {**task, **scope, "ttl_s": MINIMUM_TTL_SECONDS})
+    client.command(call.hub, "/v2/claim", {**task, **scope, "ttl_s": MINIMUM_TTL_SECONDS})
     try:
         yield
     finally:
         with scratch.undisturbed():
-            client.command(call.env, "/v2/release", task)
+            client.command(call.hub, "/v2/release", task)
 
 
 def _must(argv: list[str], env: Mapping[str, str], cwd: str) -> None:

@@ -32,7 +32,7 @@ def enter(call: Call, here: Checkout, agent: str, layers: Sequence[str]) -> None
     outer = here.outer
     tree = outer.tree(create=True)
     client.command(
-        call.env,
+        call.hub,
         "/v2/worktrees",
         {
             "worktree": tree,

@@ -38,7 +38,7 @@ def _give_back(call: Call, agent: str, claim: Mapping[str, Any]) -> Reply:
         body["epoch"] = epoch
     if reason := call.text("reason"):
         body |= {"force": True, "reason_text": reason}
-    return client.command(call.env, "/v2/release", body)
+    return client.command(call.hub, "/v2/release", body)
 
 
 def _taken(call: Call) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def _all(call: Call, agent: str) -> int:
     """Everything here; outside of any checkout, everything anywhere. One that is refused holds up no other."""
     if call.text("task") or call.number("epoch") is not None or call.flag("force"):
         raise UsageError("--all goes alone: it releases every claim you hold here")
-    mine = target.here(call, agent) if call.checkout_if_any() else client.claims(call.env, agent=agent)
+    mine = target.here(call, agent) if call.checkout_if_any() else client.claims(call.hub, agent=agent)
     released: list[dict[str, Any]] = []
     refused: list[Refused] = []
     for claim in mine:

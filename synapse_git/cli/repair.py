@@ -91,7 +91,7 @@ def _guards(call: Call) -> Iterator[str]:
         return
     layers: dict[str, list[str]] = {}
     with suppress(SynapseError):
-        layers = register.layers(call.env)
+        layers = register.layers(call.hub)
     standings = guard.survey([here.root, *worktrees.roots(here.root, call.env)], call.env)
     wanted = any(standing.cover or register.GUARD in layers.get(root, ()) for root, standing in standings.items())
     for root, standing in standings.items():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def run(call: Call) -> int:
     """Exit 0: shown. NOT_HELD: nobody holds that task."""
     task = call.text("task")
-    reply = client.query(call.env, "/v2/claims", task_id=task)
+    reply = client.query(call.hub, "/v2/claims", task_id=task)
     found = reply.document["claims"]
     here = call.checkout_if_any()
     near = [claim for claim in found if here and claim["namespace"] == here.namespace()]
@@ -42,7 +42,7 @@ def run(call: Call) -> int:
 
 def _where(call: Call, tree: str) -> str:
     """The checkout that a claim's tree is, for people."""
-    known = client.query(call.env, "/v2/worktrees").document["worktrees"] if tree else []
+    known = client.query(call.hub, "/v2/worktrees").document["worktrees"] if tree else []
     found = [phrase.place(item["root"], call.env) for item in known if item["worktree"] == tree]
     return found[0] if found else tree or "shared by all worktrees of the project"
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 def run(call: Call) -> int:
     """Exit 0. ``--json``: ``{claims, worktrees}``, everything the hub knows."""
-    claims = client.claims(call.env)
-    reply = client.query(call.env, "/v2/worktrees").document
+    claims = client.claims(call.hub)
+    reply = client.query(call.hub, "/v2/worktrees").document
     worktrees = _as_they_stand(reply["worktrees"], call.env)
     if call.json:
         output.structure({"claims": claims, "worktrees": worktrees})

@@ -37,7 +37,7 @@ def chosen(call: Call, agent: str) -> dict[str, Any]:
 
 def named(call: Call, agent: str, task: str) -> dict[str, Any]:
     """The agent's claim on ``task``: in this project, else the one there is anywhere. Raises as `chosen`."""
-    found = client.claims(call.env, agent=agent, task_id=task)
+    found = client.claims(call.hub, agent=agent, task_id=task)
     here = call.checkout_if_any()
     near = [claim for claim in found if here and claim["namespace"] == here.namespace()]
     fitting = near or found
@@ -53,7 +53,7 @@ def named(call: Call, agent: str, task: str) -> dict[str, Any]:
 
 def anyones(call: Call, task: str) -> dict[str, Any]:
     """The claim on ``task``, whoever holds it: in this project, else the one there is anywhere. Raises as `chosen`."""
-    found = client.claims(call.env, task_id=task)
+    found = client.claims(call.hub, task_id=task)
     place = call.checkout_if_any()
     fitting = [claim for claim in found if place and claim["namespace"] == place.namespace()] or found
     if len(fitting) > 1:
@@ -96,7 +96,7 @@ def here(call: Call, agent: str) -> list[dict[str, Any]]:
     """
     place = call.checkout()
     tree = place.tree()
-    return [claim for claim in client.claims(call.env, agent=agent) if _lies_in(claim, tree, place)]
+    return [claim for claim in client.claims(call.hub, agent=agent) if _lies_in(claim, tree, place)]
 
 
 def _lies_in(claim: dict[str, Any], tree: str, place: Checkout) -> bool:
@@ -107,7 +107,7 @@ def _lies_in(claim: dict[str, Any], tree: str, place: Checkout) -> bool:
 
 def _absent(call: Call, agent: str, task: str) -> Refused:
     """Why ``agent`` has no such claim: another holds it, or nobody does."""
-    others: Sequence[dict[str, Any]] = client.claims(call.env, task_id=task)
+    others: Sequence[dict[str, Any]] = client.claims(call.hub, task_id=task)
     place = call.checkout_if_any()
     if place:
         others = [claim for claim in others if claim["namespace"] == place.namespace()]

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from synapse_git import address
 from synapse_git.errors import HubUnreachable, SynapseError
 from synapse_git.exchange import Line
 from synapse_git.starter import connect
@@ -134,7 +135,7 @@ def test_without_home_the_state_directory_is_still_found(box: Box) -> None:
 def test_a_dead_socket_and_a_false_address_are_replaced(box: Box) -> None:
     """What a crash or a curious user left behind does not keep a hub from starting."""
     box.state.mkdir(parents=True, mode=0o700)
-    stale = Path(box.env["XDG_RUNTIME_DIR"]) / "synapse-git" / "hub.sock"
+    stale = Path(address.candidates(str(box.state), box.env)[0])
     stale.parent.mkdir(mode=0o700)
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(stale))
@@ -152,9 +153,25 @@ def test_a_damaged_address_file_is_written_anew(box: Box, damage: bytes) -> None
     assert ask(box, "GET", "/v2/health")["socket"] == first["socket"]
 
 
+def test_a_socket_that_another_hub_serves_is_left_alone(box: Box, tmp_path: Path) -> None:
+    """Two hubs may share a runtime directory, and even a recorded address: each keeps a socket of its own."""
+    first = ask(box, "GET", "/v2/health")
+    other = {**box.env, "XDG_STATE_HOME": str(tmp_path / "other")}
+    (tmp_path / "other/synapse-git").mkdir(parents=True, mode=0o700)
+    shutil.copy(box.state / "address", tmp_path / "other/synapse-git/address")
+    with subprocess.Popen([sys.executable, "-I", "-m", "synapse_hub", "run"], env=other) as second:
+        recorded = tmp_path / "other/synapse-git/address"
+        patience = time.monotonic() + 20
+        while recorded.read_text().strip() == first["socket"] and time.monotonic() < patience:
+            time.sleep(0.02)
+        assert recorded.read_text().strip() != first["socket"]
+        assert ask(box, "GET", "/v2/health")["hub_id"] == first["hub_id"]
+        second.terminate()
+
+
 def test_a_file_where_the_socket_belongs_is_left_alone(box: Box) -> None:
     """Nothing of a user's is deleted: another place is taken."""
-    taken = Path(box.env["XDG_RUNTIME_DIR"]) / "synapse-git" / "hub.sock"
+    taken = Path(address.candidates(str(box.state), box.env)[0])
     taken.parent.mkdir(mode=0o700)
     taken.write_text("precious")
     assert ask(box, "GET", "/v2/health")["socket"] != str(taken)

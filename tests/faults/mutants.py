@@ -21,6 +21,7 @@ DEADLINE_S = 75.0
 QUICK = (
     "tests/unit/test_scope.py",
     "tests/unit/test_clock.py",
+    "tests/unit/test_binding.py",
     "tests/machine/test_core_machine.py",
     "tests/invariants",
 )

@@ -20,7 +20,7 @@ HUB, WAITING, CLOCK, EXPIRY = (f"hub/synapse_hub/{name}.py" for name in ("hub", 
 JOURNAL, MARK, SQLITE = _JOURNAL + "journal.py", _JOURNAL + "mark.py", _JOURNAL + "sqlite.py"
 RECORD, SNAPSHOT, ARCHIVE = _JOURNAL + "record.py", _JOURNAL + "snapshot.py", _JOURNAL + "archive.py"
 RESTART = _JOURNAL + "restart.py"
-SCOPE, PROTOCOL = "synapse_git/scope.py", "synapse_git/protocol.py"
+SCOPE, PROTOCOL, BINDING = (f"synapse_git/{name}.py" for name in ("scope", "protocol", "binding"))
 ROUTES, DESK = "hub/synapse_hub/web/claims.py", "hub/synapse_hub/web/desk.py"
 
 _SCOPES = [
@@ -190,7 +190,13 @@ _WIRE = [
     broken("unknown fields are passed over", (PROTOCOL, "frozen=True, forbid_unknown_fields=True, kw_only=True):\n    \"\"\"Base of all", 'frozen=True, kw_only=True):\n    """Base of all')),
 ]  # fmt: skip
 
-BREAKAGES: tuple[Breakage, ...] = (*_SCOPES, *_CLAIMS, *_HOLDING, *_HUB, *_JOURNALS, *_WIRE)
+_GUARD = [
+    broken("any hub is believed", (BINDING, "    if bound is None:\n        return env\n    if chosen", "    if bound is not None:\n        return env\n    if chosen")),
+    broken("a hub out of reach is replaced", (BINDING, "        raise HubUnreachable(_stranded(env, bound, f\"cannot be reached", "        return env\n        raise HubUnreachable(_stranded(env, bound, f\"cannot be reached")),
+    broken("the last hub to grant is the one", (BINDING, "if bound is None or bound.hub_id != hub_id:", "if bound is None or hub_id:")),
+]  # fmt: skip
+
+BREAKAGES: tuple[Breakage, ...] = (*_SCOPES, *_CLAIMS, *_HOLDING, *_HUB, *_JOURNALS, *_WIRE, *_GUARD)
 
 
 def named(name: str) -> Breakage:

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from synapse_git import address
+from synapse_git.checkout import Checkout
 from synapse_hooks import judged, process, shims
+from synapse_hooks.run import Run
 
 NAMESPACE, TREE = "local:5", "wt:7"
 
@@ -28,9 +30,13 @@ class Place:
         self.record = self.git_dir / "synapse/judged"
 
     def pinned(self, *, tree: str = TREE, first: bool = True, parent: int | None = None) -> judged.Judgement:
-        judgement = judged.Judgement(str(self.git_dir), str(self.index), parent or os.getpid(), self.env)
+        git_dir = str(self.git_dir)
+        here, outer = (Checkout(str(self.git_dir.parent), git_dir, git_dir, {}) for _ in range(2))
+        if not first:
+            here.outer = outer
+        judgement = judged.Judgement(git_dir, str(self.index), Run("", parent or os.getpid(), "", self.env))
         judgement.pin_index()
-        judgement.pin_trees(NAMESPACE, tree, first=first)
+        judgement.pin_trees(here, NAMESPACE, tree)
         return judgement
 
     def grant(self, tree: str = TREE) -> None:

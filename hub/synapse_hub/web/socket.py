@@ -57,14 +57,28 @@ def _bind(path: str) -> socket.socket:
 
 
 def _clear(path: str) -> None:
-    """Remove a dead hub's socket, and nothing else."""
+    """Remove a dead hub's socket, and nothing else: one that is served is that of a hub with another state."""
     try:
         found = os.lstat(path)
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
         raise OSError(0, "something else is there; move it away")
+    if _served(path):
+        raise OSError(0, "another hub serves it")
     os.unlink(path)
+
+
+def _served(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
+        caller.setblocking(False)
+        try:
+            caller.connect(path)
+        except BlockingIOError:
+            return True  # one that hangs has its backlog full
+        except OSError:
+            return False
+        return True
 
 
 def announce(state: str, path: str) -> None:

@@ -1,0 +1,131 @@
+"""Which hub grants in a repository: written down when it first did, so that nobody asks another one unawares.
+
+Another HOME or XDG_STATE_HOME leads to another hub, which knows of no claim and would let everything through. The
+one that is written down is asked instead; where that cannot be, nobody is. Stdlib only: hooks use it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from synapse_git import address, starter
+from synapse_git.constants import HOOK_DEADLINE_SECONDS
+from synapse_git.errors import CheckoutError, HubUnreachable
+from synapse_git.record import FOLDER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NAME = "hub"
+
+
+class Binding:
+    """``state``: the hub's state directory, '' for one that SYNAPSE_HUB named; ``hub_id``; ``socket``: where it was."""
+
+    __slots__ = ("hub_id", "socket", "state")
+
+    def __init__(self, state: str, hub_id: str, socket: str) -> None:
+        self.state = state
+        self.hub_id = hub_id
+        self.socket = socket
+
+
+def of(env: Mapping[str, str], hub_id: str) -> Binding:
+    """To the hub that ``env`` leads to, whose id is known from an answer."""
+    state = address.state_dir(env)
+    usual, chosen = address.recorded(state), address.configured(env)
+    return Binding("", hub_id, chosen) if chosen and chosen != usual else Binding(state, hub_id, usual)
+
+
+def read(common_dir: str) -> Binding | None:
+    """That of the repository, None where nobody granted anything yet."""
+    try:
+        with open(f"{common_dir}/{FOLDER}/{NAME}", "rb") as file:
+            state, hub_id, socket = os.fsdecode(file.read(16384)).split("\0")
+    except (OSError, ValueError):
+        return None
+    return Binding(state, hub_id, socket)
+
+
+def write(common_dir: str, made: Binding) -> None:
+    """Have hooks and claims of the repository ask that hub from now on.
+
+    Raises:
+        CheckoutError: the git dir cannot be written.
+    """
+    target = f"{common_dir}/{FOLDER}/{NAME}"
+    draft = f"{target}.{os.getpid()}"
+    try:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(draft, "wb") as file:
+            file.write(os.fsencode(f"{made.state}\0{made.hub_id}\0{made.socket}"))
+        os.replace(draft, target)
+    except OSError as error:
+        raise CheckoutError(f"cannot write {target}: {error.strerror}. Make the git dir writable") from error
+
+
+def confirm(env: Mapping[str, str], common_dir: str, hub_id: str) -> None:
+    """The hub ``hub_id``, to which ``env`` leads, has granted in the repository. Raises as `write` does."""
+    bound = read(common_dir)
+    if bound is None or bound.hub_id != hub_id:
+        write(common_dir, of(env, hub_id))
+
+
+def forget(common_dir: str) -> None:
+    """The repository is anybody's again."""
+    if os.path.lexists(path := f"{common_dir}/{FOLDER}/{NAME}"):
+        os.unlink(path)
+
+
+def under(env: Mapping[str, str], common_dir: str) -> Mapping[str, str]:
+    """``env``, changed where needed so that it leads to the hub that grants in the repository.
+
+    Raises:
+        HubUnreachable: that hub cannot be asked from here; who else could be knows nothing.
+    """
+    bound = read(common_dir)
+    if bound is None:
+        return env
+    if chosen := address.configured(env):
+        if chosen != bound.socket:
+            _check_identity(env, bound, chosen)
+        return env
+    if bound.state == address.state_dir(env):
+        return env
+    place = bound.state or bound.socket
+    try:
+        owner = os.stat(place).st_uid
+    except OSError as error:
+        raise HubUnreachable(_stranded(env, bound, f"cannot be reached from here ({error.strerror})")) from error
+    if owner != os.geteuid():
+        raise HubUnreachable(_stranded(env, bound, f"is that of uid {owner}, not yours"))
+    if bound.state:
+        return {**env, "XDG_STATE_HOME": os.path.dirname(bound.state)}
+    return {**env, "SYNAPSE_HUB": bound.socket}
+
+
+def _check_identity(env: Mapping[str, str], bound: Binding, chosen: str) -> None:
+    """One hub may be reached in several ways, out of a container for example."""
+    line = starter.connect_running(env, deadline=time.monotonic() + HOOK_DEADLINE_SECONDS)
+    if line is None:
+        return  # whoever asks next says so
+    from synapse_git import document
+
+    with line:
+        try:
+            found = document.read(line.ask("GET", "/v2/health").body).get("hub_id")
+        except (ValueError, AttributeError):
+            found = None
+    if found != bound.hub_id:
+        raise HubUnreachable(_stranded(env, bound, f"is not the one at SYNAPSE_HUB={chosen}"))
+
+
+def _stranded(env: Mapping[str, str], bound: Binding, why: str) -> str:
+    other = "" if address.configured(env) else f" The hub of {address.state_dir(env)} knows nothing of them."
+    return (
+        f"claims in this repository are granted by the hub of {bound.state or bound.socket}, which {why}.{other} "
+        "Use the HOME and XDG_STATE_HOME that belong to it, or name its socket: SYNAPSE_HUB=PATH. "
+        "If it is gone for good, have this one grant here: synapse-git install"
+    )

@@ -1,0 +1,74 @@
+"""One hub grants in a repository, whatever home or state directory somebody comes with."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.box import Box, Result
+from tests.hooking import allowed, claim, refused
+
+
+@pytest.fixture
+def stray(box: Box, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The variables of an environment that leads to another hub, which is stopped at the end."""
+    home = tmp_path / "stray"
+    yield {"HOME": str(home), "XDG_STATE_HOME": str(home / "state"), "GIT_CONFIG_GLOBAL": str(box.home / ".gitconfig")}
+    usual, box.state = box.state, home / "state/synapse-git"
+    box.stop_hub()
+    box.state = usual
+
+
+def _commit(box: Box, path: str, env: dict[str, str]) -> Result:
+    box.write(path, f"{env}\n")
+    return box.git("commit", "-qm", "x", path, agent="ben", env=env)
+
+
+def test_another_home_leads_to_the_hub_that_granted(box: Box, repo: Path, stray: dict[str, str]) -> None:
+    """What is held is refused to a commit whose environment names another state directory, and no other hub starts."""
+    claim(box, "ana", "src/a.py")
+    refused(_commit(box, "src/a.py", stray), "src/a.py")
+    allowed(_commit(box, "src/b.py", stray))
+    assert not (Path(stray["XDG_STATE_HOME"]) / "synapse-git/address").exists()
+
+
+def test_a_claim_from_another_home_is_taken_at_the_same_hub(box: Box, repo: Path, stray: dict[str, str]) -> None:
+    """It meets what is held, and is seen, from both sides."""
+    claim(box, "ana", "src/a.py")
+    refused(box.synapse("claim", "src/a.py", agent="ben", env=stray))
+    allowed(box.synapse("claim", "-t", "t2", "src/b.py", agent="ben", env=stray))
+    assert {claim["task_id"] for claim in box.synapse("status", "--json").json()["claims"]} == {"t1", "t2"}
+    assert box.synapse("status", env=stray).out.count("t1") == 1
+    told = box.synapse("doctor", env=stray)
+    assert told.code == 0 and f"the hub of {box.state} grants in this repository" in told.out, told.text
+
+
+def test_a_hub_that_is_out_of_reach_is_not_replaced(box: Box, repo: Path, stray: dict[str, str]) -> None:
+    """Commits and claims are refused and say how to go on; an override lifts it, installing again ends it."""
+    claim(box, "ana", "src/a.py")
+    box.stop_hub()
+    shutil.move(box.state, box.home / "away")
+    for ended in (_commit(box, "src/a.py", stray), box.synapse("claim", "src/b.py", agent="ben", env=stray)):
+        assert ended.code != 0
+        assert "HUB_UNREACHABLE" in ended.err and str(box.state) in ended.err and "synapse-git install" in ended.err
+    told = box.synapse("doctor", env=stray)
+    assert told.code == 1 and str(box.state) in told.out, told.text
+    allowed(_commit(box, "src/a.py", {**stray, "SYNAPSE_OVERRIDE": "it is gone"}))
+    assert "from now on" in allowed(box.synapse("install", env=stray)).err
+    allowed(_commit(box, "src/a.py", stray))
+
+
+def test_a_named_hub_must_be_the_one_that_granted(box: Box, repo: Path, stray: dict[str, str]) -> None:
+    """SYNAPSE_HUB may lead to it by another way, and not to another one."""
+    claim(box, "ana", "src/a.py")
+    socket = Path((box.state / "address").read_text().strip())
+    other_way = Path(box.env["XDG_RUNTIME_DIR"]) / "way"
+    other_way.symlink_to(socket.parent)
+    refused(_commit(box, "src/a.py", {"SYNAPSE_HUB": str(other_way / socket.name)}), "src/a.py")
+    allowed(box.synapse("hub", "start", env=stray, cwd=box.home))
+    strange = (Path(stray["XDG_STATE_HOME"]) / "synapse-git/address").read_text().strip()
+    ended = _commit(box, "src/a.py", {"SYNAPSE_HUB": strange})
+    assert ended.code != 0 and "HUB_UNREACHABLE" in ended.err and strange in ended.err, ended.text

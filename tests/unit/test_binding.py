@@ -1,0 +1,66 @@
+"""Which hub a repository is bound to, and what an environment that leads elsewhere is turned into."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from synapse_git import address, binding
+from synapse_git.errors import HubUnreachable
+
+
+@pytest.fixture
+def bound(tmp_path: Path) -> tuple[str, dict[str, str], dict[str, str]]:
+    """A common dir that is bound to the hub of the first environment, and a second environment."""
+    usual, stray = ({"HOME": str(tmp_path / home)} for home in ("usual", "stray"))
+    state = Path(address.state_dir(usual))
+    state.mkdir(parents=True)
+    (state / "address").write_text("/run/hub.sock\n")
+    binding.confirm(usual, str(tmp_path / "git"), "1f")
+    return str(tmp_path / "git"), usual, stray
+
+
+def test_the_usual_environment_is_left_as_it_is(bound: tuple[str, dict[str, str], dict[str, str]]) -> None:
+    """It leads there already; and where nobody granted anything, every environment does."""
+    common_dir, usual, stray = bound
+    assert binding.under(usual, common_dir) is usual
+    assert binding.under(stray, common_dir + "/none") is stray
+
+
+def test_another_environment_leads_to_the_bound_hub(bound: tuple[str, dict[str, str], dict[str, str]]) -> None:
+    """Whatever its home is."""
+    common_dir, usual, stray = bound
+    led = binding.under(stray, common_dir)
+    assert address.state_dir(led) == address.state_dir(usual)
+
+
+def test_a_hub_that_cannot_be_asked_is_not_replaced(bound: tuple[str, dict[str, str], dict[str, str]]) -> None:
+    """Its state directory is gone, or another user's."""
+    common_dir, usual, stray = bound
+    binding.write(common_dir, binding.Binding("/nowhere/synapse-git", "1f", ""))
+    with pytest.raises(HubUnreachable, match="/nowhere/synapse-git, which cannot be reached"):
+        binding.under(usual, common_dir)
+    with pytest.raises(HubUnreachable, match="cannot be reached"):
+        binding.under(stray, common_dir)
+
+
+def test_a_hub_that_was_named_is_found_without_its_name(bound: tuple[str, dict[str, str], dict[str, str]]) -> None:
+    """What SYNAPSE_HUB led to when it granted is asked from then on; its own socket needs no proof of identity."""
+    common_dir, usual, stray = bound
+    binding.forget(common_dir)
+    socket = common_dir + "/hub.sock"
+    binding.confirm({**stray, "SYNAPSE_HUB": socket}, common_dir, "2e")
+    Path(socket).touch()
+    assert binding.under(usual, common_dir)["SYNAPSE_HUB"] == socket
+    named = {**usual, "SYNAPSE_HUB": socket}
+    assert binding.under(named, common_dir) is named
+
+
+def test_the_same_hub_is_written_down_once(bound: tuple[str, dict[str, str], dict[str, str]]) -> None:
+    """Reached another way it is still the same; one with another id is another."""
+    common_dir, usual, stray = bound
+    for hub_id, state in (("1f", usual), ("2e", stray)):
+        binding.confirm(stray, common_dir, hub_id)
+        found = binding.read(common_dir)
+        assert found and found.state == address.state_dir(state)
