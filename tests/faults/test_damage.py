@@ -164,3 +164,28 @@ def test_rows_that_sqlite_itself_was_told_to_drop_are_missed(copies: Copies) -> 
 
     chance = random.Random(5)
     assert [wrong for _ in range(20) if (wrong := copies.harmed(copies.stopped, drop, chance))] == []
+
+
+def test_a_value_of_another_type_is_noticed(copies: Copies) -> None:
+    """SQLite keeps a type beside each value; one flipped bit makes a hash NULL, or a text of what was none."""
+
+    def retype(directory: Path, chance: random.Random) -> str:
+        column, value = chance.choice([("hash", 7), ("kind", b"x"), ("body", b"{}"), ("batch", 1.5), ("hash", "x")])
+        with sqlite3.connect(directory / DB) as connection:
+            connection.execute(f"UPDATE events SET {column} = ? WHERE seq = ?", (value, chance.randrange(1, 80)))
+        connection.close()
+        return f"{column} = {value!r}"
+
+    chance = random.Random(7)
+    assert [wrong for _ in range(12) if (wrong := copies.harmed(copies.stopped, retype, chance))] == []
+
+
+def test_an_error_that_cannot_be_told_is_noticed(copies: Copies) -> None:
+    """A damaged name in the schema, which SQLite quotes in an error that Python cannot decode."""
+
+    def rename(directory: Path, _: random.Random) -> str:
+        raw = (directory / DB).read_bytes()
+        (directory / DB).write_bytes(raw.replace(b"tableprobeprobe", b"tablepro\xd9eprobe"))
+        return "a name in the schema"
+
+    assert copies.harmed(copies.stopped, rename, random.Random(0)) == ""

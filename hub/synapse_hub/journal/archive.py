@@ -15,7 +15,7 @@ from synapse_hub.journal.intact import Intact, follow, intact, mark_of
 from synapse_hub.journal.mark import Mark
 from synapse_hub.journal.record import Record
 from synapse_hub.journal.snapshot import Snapshot
-from synapse_hub.journal.sqlite import open_reader, read_snapshots
+from synapse_hub.journal.sqlite import SQLITE_ERRORS, open_reader, read_snapshots
 from synapse_hub.journal.store import StoreError
 
 FORMAT = 1
@@ -65,7 +65,7 @@ def verify(directory: str) -> dict[str, Any]:
         with closing(open_reader(path)) as connection:
             found = intact(connection)
             snapshots = read_snapshots(connection)
-    except (StoreError, sqlite3.Error) as error:
+    except (StoreError, *SQLITE_ERRORS) as error:
         return {"ok": False, "events": 0, "epoch": 0, "hub_id": mark and mark.hub_id, "detail": str(error)}
     detail = found.damage or _against(found, mark)
     if not detail and not all(snapshot.whole() for snapshot in snapshots):

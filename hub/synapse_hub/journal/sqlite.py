@@ -9,6 +9,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from typing import Any
 
 from synapse_hub.core.events import AUDIT_KINDS
 from synapse_hub.journal.record import Record
@@ -16,6 +17,8 @@ from synapse_hub.journal.snapshot import Snapshot
 from synapse_hub.journal.store import StoreError
 
 FORMAT = 1
+# The message of an error may quote a damaged name, which Python then cannot decode.
+SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 # How many snapshots stand at a time: the newest, and one to fall back on.
 KEPT_SNAPSHOTS = 2
 # How much evidence outlives the rows it stood among.
@@ -31,6 +34,8 @@ CREATE TABLE IF NOT EXISTS snapshots (seq INTEGER PRIMARY KEY, head BLOB NOT NUL
     body TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS probe (id INTEGER PRIMARY KEY CHECK (id = 1), count INTEGER NOT NULL);
 """
+_ROW_TYPES = (int, int, str, str, str, bytes)
+_SNAPSHOT_TYPES = (int, bytes, bytes, str)
 _INSERT = f"INSERT INTO events ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)"  # noqa: S608 - no input in it
 _PAGE = f"SELECT {_COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
 _PAGE_WITH_HISTORY = f"""SELECT {_COLUMNS} FROM (
@@ -50,7 +55,7 @@ class SqliteStore:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=1)
             self._prepare()
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, *SQLITE_ERRORS) as error:
             raise StoreError(f"cannot open {path}: {error}") from error
 
     def _prepare(self) -> None:
@@ -80,7 +85,7 @@ class SqliteStore:
             self._connection.execute("BEGIN IMMEDIATE")
             self._connection.executemany(_INSERT, rows)
             self._connection.execute("COMMIT")
-        except sqlite3.Error as error:
+        except SQLITE_ERRORS as error:
             raise StoreError(f"writing {self.path}: {error}") from error
 
     def replay(self, after: int) -> Iterator[Record]:
@@ -96,7 +101,7 @@ class SqliteStore:
                     "DELETE FROM snapshots WHERE seq NOT IN (SELECT seq FROM snapshots ORDER BY seq DESC LIMIT ?)",
                     (KEPT_SNAPSHOTS,),
                 )
-        except sqlite3.Error as error:
+        except SQLITE_ERRORS as error:
             raise StoreError(f"writing {self.path}: {error}") from error
 
     def snapshots(self) -> list[Snapshot]:
@@ -122,7 +127,7 @@ class SqliteStore:
                     "DELETE FROM history WHERE seq <= (SELECT seq FROM history ORDER BY seq DESC LIMIT 1 OFFSET ?)",
                     (MAX_HISTORY_ROWS,),
                 )
-        except sqlite3.Error as error:
+        except SQLITE_ERRORS as error:
             raise StoreError(f"writing {self.path}: {error}") from error
         return int(gone)
 
@@ -130,13 +135,13 @@ class SqliteStore:
         try:
             self._sync(durable=True)
             self._connection.execute("INSERT INTO probe VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET count = count + 1")
-        except sqlite3.Error as error:
+        except SQLITE_ERRORS as error:
             raise StoreError(f"writing {self.path}: {error}") from error
 
     def close(self) -> None:
         try:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        except sqlite3.Error:
+        except SQLITE_ERRORS:
             pass  # the WAL stays, and the next start reads it
         finally:
             self._connection.close()
@@ -172,35 +177,42 @@ def read(
     while True:
         try:
             rows = connection.execute(page, (after, _PAGE_ROWS)).fetchall()
-        except sqlite3.Error as error:
+        except SQLITE_ERRORS as error:
             raise StoreError(f"reading the journal: {error}") from error
-        for seq, incarnation, batch, kind, body, digest in rows:
+        for row in rows:
+            if not _typed(row, _ROW_TYPES):
+                raise StoreError(f"row {row[0]} of the journal is damaged")
+            seq, incarnation, batch, kind, body, digest = row
             if upto is not None and seq > upto:
                 return
-            yield Record(seq, incarnation, batch, kind, _as_bytes(body), bytes(digest))
+            yield Record(seq, incarnation, batch, kind, body.encode(), digest)
         if len(rows) < _PAGE_ROWS:
             return
         after = rows[-1][0]
 
 
 def read_snapshots(connection: sqlite3.Connection) -> list[Snapshot]:
-    """The newest first. Raises: StoreError."""
+    """Those that can be read, the newest first. Raises: StoreError."""
     try:
         rows = connection.execute("SELECT seq, head, digest, body FROM snapshots ORDER BY seq DESC").fetchall()
-    except sqlite3.Error as error:
+    except SQLITE_ERRORS as error:
         raise StoreError(f"reading the journal: {error}") from error
-    return [Snapshot(seq, bytes(head), bytes(digest), _as_bytes(body)) for seq, head, digest, body in rows]
+    return [
+        Snapshot(seq, head, digest, body.encode())
+        for seq, head, digest, body in (row for row in rows if _typed(row, _SNAPSHOT_TYPES))
+    ]
 
 
-def _as_bytes(body: str | bytes) -> bytes:
-    return body.encode() if isinstance(body, str) else body
+def _typed(row: tuple[Any, ...], types: tuple[type, ...]) -> bool:
+    """SQLite keeps a type beside each value, and a flipped bit may change it."""
+    return tuple(map(type, row)) == types
 
 
 def open_reader(path: str) -> sqlite3.Connection:
     """A read-only connection of one's own. Raises: StoreError."""
     try:
         return sqlite3.connect(f"file:{_quoted(path)}?mode=ro", uri=True, isolation_level=None, check_same_thread=False)
-    except sqlite3.Error as error:
+    except SQLITE_ERRORS as error:
         raise StoreError(f"cannot read {path}: {error}") from error
 
 
@@ -221,7 +233,7 @@ def copy_synced(source: str, target: str) -> None:
         with closing(sqlite3.connect(source, isolation_level=None)) as old:
             with closing(sqlite3.connect(target, isolation_level=None)) as new:
                 old.backup(new)
-    except sqlite3.Error as error:
+    except SQLITE_ERRORS as error:
         raise StoreError(f"copying {source}: {error}") from error
     os.chmod(target, 0o600)
     sync_file(target)
