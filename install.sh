@@ -209,8 +209,8 @@ for tree in json.loads(sys.stdin.read() or "{}").get("worktrees", []):
 # What knows where the guards are is gone already.
 by_hand() {
     step "repositories with the guard could not be looked up, and one that still has it will refuse every commit."
-    say "      In each: delete the hooks that say 'synapse-git hook' in their second line, rename those kept beside them"
-    say "      as NAME.kept-by-synapse-git back, and cut the block that names synapse-git from the end of .git/config."
+    say "      In each: delete the hooks that say 'synapse-git hook' in their second line, move those that are kept in"
+    say "      .git/hooks.kept-by-synapse-git back, and cut the block that names synapse-git from the end of .git/config."
     say "      Or install again, run 'synapse-git uninstall' in each, then './install.sh --uninstall'."
 }
 

@@ -1,7 +1,8 @@
 """Where ``core.hooksPath`` is not set: our hooks in the repository's own directory, those that were there beside them.
 
-What was there keeps its inode under a longer name, so that relative links and ``dirname $0`` work on; ours runs it
-next. At no instant is there no hook, and a run that was interrupted is completed by the next.
+What was there keeps its inode and its name, in a directory beside that of the hooks; ours runs it next. There
+``basename $0``, relative links and ways up through ``dirname $0`` are as they were, and links lead to what lies beside
+the hooks. At no instant is there no hook, and a run that was interrupted is completed by the next.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 from synapse_git.errors import CheckoutError
 from synapse_hooks import shims, whole
 
+# Behind the name of the directory of hooks; behind that of the hook itself in installations of an older form.
 _KEPT = ".kept-by-synapse-git"
 # Names under which lefthook and pre-commit put aside what they find, which may then be ours.
 _ASIDE = (".old", ".legacy")
@@ -43,28 +45,39 @@ class Hook:
             OSError: it cannot be written.
         """
         settled = self._settle_aside()
+        older = self.path + _KEPT
         if shims.read(self.path):
             kept = self.kept()
+            if kept == self.name + _KEPT:
+                kept = self._keep(older)
         elif os.path.lexists(self.path):
-            kept = self._keep()
+            kept = self._keep(self.path)
         else:
-            # A run that was interrupted between two renames left the hook under its longer name only.
-            kept = self.name + _KEPT if os.path.lexists(self.path + _KEPT) else ""
-        return whole.write(self.path, shims.text(self.name, kept=kept), 0o755) or settled
+            # A run that was interrupted between two renames left the hook in the other place only.
+            kept = next((kept for kept in self._places() if os.path.lexists(f"{self._directory}/{kept}")), "")
+        written = whole.write(self.path, shims.text(self.name, kept=kept), 0o755)
+        if kept and os.path.lexists(older) and _same(older, f"{self._directory}/{kept}"):
+            os.unlink(older)
+        return written or settled
 
-    def _keep(self) -> str:
-        """Give what is there a second name that it keeps; that name."""
-        if os.path.isdir(self.path) and not os.path.islink(self.path):
-            raise CheckoutError(f"{self.path} is a directory, where a hook should be. Move it away and try again")
-        for number in range(1, 100):
-            kept = self.name + _KEPT + (f"-{number}" if number > 1 else "")
+    def _places(self) -> list[str]:
+        """Where a hook may be kept, best first, seen from the directory of hooks."""
+        beside = f"../{os.path.basename(self._directory)}{_KEPT}"
+        return [f"{beside}{f'-{number}' if number > 1 else ''}/{self.name}" for number in range(1, 100)]
+
+    def _keep(self, path: str) -> str:
+        """Give the hook at ``path`` a second name that it keeps; that name, seen from the directory of hooks."""
+        if os.path.isdir(path) and not os.path.islink(path):
+            raise CheckoutError(f"{path} is a directory, where a hook should be. Move it away and try again")
+        for kept in self._places():
             target = f"{self._directory}/{kept}"
             if not os.path.lexists(target):
-                _copy_name(self.path, target)
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                _copy_name(path, target)
                 return kept
-            if _same(self.path, target):
+            if _same(path, target):
                 return kept
-        raise CheckoutError(f"too many files {self.path}{_KEPT}-…; remove those that are not needed")
+        raise CheckoutError(f"too many directories {self._directory}{_KEPT}-…; remove those that are not needed")
 
     def uninstall(self) -> bool:
         """Put back what was there, also where another tool has moved ours; was that a change?
@@ -96,13 +109,9 @@ class Hook:
 
     def _leftovers(self) -> list[str]:
         """What an interrupted installation left: drafts, and second names of a hook that is in its place."""
-        names = [entry for entry in os.listdir(self._directory) if entry.startswith(self.name + ".")]
-        paths = [f"{self._directory}/{name}" for name in names]
-        return [
-            path
-            for path in paths
-            if path == self.path + whole.DRAFT or (path.startswith(self.path + _KEPT) and _same(self.path, path))
-        ]
+        seconds = [self.path + _KEPT, *(f"{self._directory}/{kept}" for kept in self._places())]
+        drafts = [self.path + whole.DRAFT] if os.path.lexists(self.path + whole.DRAFT) else []
+        return drafts + [path for path in seconds if _same(self.path, path)]
 
     def _restore(self, path: str) -> bool:
         shim = shims.read(path)
@@ -118,6 +127,38 @@ class Hook:
     def state(self) -> str:
         """See `shims.state`."""
         return shims.state(self.path, shims.text(self.name, kept=self.kept()))
+
+
+def furnish(directory: str) -> None:
+    """Have links where hooks are kept lead to what lies beside them in ``directory``; none where none are kept.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    back = f"../{os.path.basename(directory)}/"
+    entries = os.listdir(directory) if os.path.isdir(directory) else []
+    others = {entry for entry in entries if entry not in shims.OURS and not entry.endswith(".sample")}
+    for place in _kept_places(directory):
+        links = {entry for entry in os.listdir(place) if _leads(f"{place}/{entry}", back + entry)}
+        hooks = set(os.listdir(place)) - links
+        # Also where there is none yet: a hook may look for such a directory of its own at any time.
+        wanted = others | {f"{hook}.d" for hook in hooks}
+        for entry in links if not hooks else links - wanted:
+            os.unlink(f"{place}/{entry}")
+        if not hooks:
+            os.rmdir(place)
+            continue
+        for entry in wanted - links - hooks:
+            os.symlink(back + entry, f"{place}/{entry}")
+
+
+def _kept_places(directory: str) -> list[str]:
+    parent, name = os.path.split(directory)
+    return [f"{parent}/{entry}" for entry in sorted(os.listdir(parent)) if entry.startswith(name + _KEPT)]
+
+
+def _leads(path: str, target: str) -> bool:
+    return os.path.islink(path) and os.readlink(path) == target
 
 
 def _copy_name(source: str, target: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from synapse_git.errors import CheckoutError
-from synapse_hooks import hookspath, include, judged, shims
+from synapse_hooks import beside, hookspath, include, judged, shims
 from synapse_hooks.repository import Repository
 
 TYPE_CHECKING = False
@@ -87,7 +87,10 @@ def _put_beside(repository: Repository, names: Sequence[str]) -> list[str]:
         os.makedirs(os.path.dirname(repository.made_mark), exist_ok=True)
         os.close(os.open(repository.made_mark, os.O_WRONLY | os.O_CREAT, 0o644))
         os.mkdir(repository.hooks_dir)
-    return [hook.path for hook in repository.hooks() if (hook.install() if hook.name in names else hook.uninstall())]
+    hooks = repository.hooks()
+    written = [hook.path for hook in hooks if (hook.install() if hook.name in names else hook.uninstall())]
+    beside.furnish(repository.hooks_dir)
+    return written
 
 
 def _guard_worktree(repository: Repository, config: str) -> list[str]:

@@ -29,7 +29,7 @@ broken() {
 	esac
 	echo "Nothing was checked, so this is refused. Repair it: install synapse-git again, then: synapse-git install" >&2
 	echo "Or let it through, written down: SYNAPSE_OVERRIDE=\"why\" git …   Or take the guard out: delete the files in the" >&2
-	echo "hooks directory whose second line is '# synapse-git hook …', and rename NAME.kept-by-synapse-git back to NAME." >&2
+	echo "hooks directory whose second line is '# synapse-git hook …', and move those in hooks.kept-by-synapse-git back there." >&2
 	exit 1
 }
 

@@ -9,7 +9,7 @@ import pytest
 from tests.box import Box
 from tests.hooking import act, allowed, claim, log, refused, script
 
-KEPT = "reference-transaction.kept-by-synapse-git"
+KEPT = "hooks.kept-by-synapse-git/reference-transaction"
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def test_a_chained_hook_reads_every_line_in_every_state(box: Box, held: Path) ->
     box.write("src/a.py", "more\n")
     allowed(box.git("commit", "-qam", "x", agent="ana"))
     assert log(box) == before
-    script(held / ".git/hooks" / KEPT, 'echo "$1: $(cat)" >>$HOME/log')
+    script(held / ".git" / KEPT, 'echo "$1: $(cat)" >>$HOME/log')
     made = _commit(box, "src/a.py")
     log(box)
     allowed(box.git("update-ref", "HEAD", made, agent="ana"))

@@ -15,7 +15,7 @@ from synapse_hooks import beside, shims
 from tests.box import Box
 from tests.hooking import act, log, picture, run, script
 
-KEPT = "pre-commit.kept-by-synapse-git"
+KEPT = "hooks.kept-by-synapse-git/pre-commit"
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_another_tool_that_replaced_ours_is_chained(box: Box, hooks: Path) -> No
     assert log(box) == ["second"]
     act(box, "uninstall")
     assert (hooks / "pre-commit").read_text().endswith("second >>$HOME/log\n")
-    assert (hooks / KEPT).read_text().endswith("first >>$HOME/log\n")
+    assert (hooks.parent / KEPT).read_text().endswith("first >>$HOME/log\n")
 
 
 @pytest.mark.parametrize("suffix", ["legacy", "old"])
@@ -124,7 +124,7 @@ def test_a_tool_that_moves_ours_aside_and_runs_it(box: Box, hooks: Path, suffix:
     act(box, "uninstall")
     assert "tool" in (hooks / "pre-commit").read_text()
     assert "first" in (hooks / f"pre-commit.{suffix}").read_text()
-    assert not list(hooks.glob("*synapse*"))
+    assert not list(hooks.parent.glob("hooks*/*synapse*")) and not list(hooks.parent.glob("hooks.*"))
 
 
 def test_ours_that_was_moved_aside_without_another_hook(box: Box, hooks: Path) -> None:
@@ -215,12 +215,13 @@ def test_an_installation_that_was_cut_short_is_completed(
     else:
         script(hooks / "pre-commit", "echo first >>$HOME/log")
     before = picture(hooks)
-    beside.Hook(str(hooks), "pre-commit")._keep()
+    beside.Hook(str(hooks), "pre-commit")._keep(str(hooks / "pre-commit"))
     (hooks / "pre-commit.synapse-draft").write_text("half")
     box.done("git", "commit", "-q", "--allow-empty", "-m", "x")
     assert log(box) == ["first"]
     act(box, "install")
-    assert sorted(path.name for path in hooks.glob("pre-commit*") if path.suffix != ".sample") == ["pre-commit", KEPT]
+    assert [path.name for path in hooks.glob("pre-commit*") if path.suffix != ".sample"] == ["pre-commit"]
+    assert os.path.lexists(hooks.parent / KEPT)
     box.done("git", "commit", "-q", "--allow-empty", "-m", "x")
     assert log(box) == ["first"]
     act(box, "uninstall")
@@ -231,7 +232,7 @@ def test_taking_out_what_was_cut_short_leaves_the_hook(box: Box, hooks: Path) ->
     """Uninstall after an interrupted install restores the directory."""
     script(hooks / "pre-commit", "exit 0")
     before = picture(hooks)
-    beside.Hook(str(hooks), "pre-commit")._keep()
+    beside.Hook(str(hooks), "pre-commit")._keep(str(hooks / "pre-commit"))
     act(box, "uninstall")
     assert picture(hooks) == before
 
@@ -245,10 +246,10 @@ def test_without_hard_links_the_hook_is_renamed(hooks: Path, monkeypatch: pytest
     monkeypatch.setattr(os, "link", refuse)
     script(hooks / "pre-commit", "exit 7")
     hook = beside.Hook(str(hooks), "pre-commit")
-    hook._keep()
+    hook._keep(hook.path)
     assert not (hooks / "pre-commit").exists()
     assert hook.install()
-    assert hook.kept() == KEPT
+    assert hook.kept() == f"../{KEPT}"
     assert hook.uninstall()
     assert (hooks / "pre-commit").read_text().endswith("exit 7\n")
 
@@ -260,7 +261,7 @@ def test_many_who_install_at_once_agree(box: Box, hooks: Path) -> None:
         assert all(ended.code == 0 for ended in pool.map(lambda _: run(box, "install"), range(6)))
     box.done("git", "commit", "-q", "--allow-empty", "-m", "x")
     assert log(box) == ["first"]
-    assert (hooks / KEPT).read_text().endswith("first >>$HOME/log\n")
+    assert (hooks.parent / KEPT).read_text().endswith("first >>$HOME/log\n")
 
 
 def test_a_directory_in_place_of_a_hook_is_refused(box: Box, hooks: Path) -> None:
@@ -294,6 +295,66 @@ def test_a_tool_that_links_its_hooks_by_relative_path(box: Box, bare: Path, hook
     act(box, "install")
     box.done("git", "commit", "-q", "--allow-empty", "-m", "x")
     assert log(box) == ["beside"]
+
+
+def test_a_hook_that_dispatches_by_its_own_name(box: Box, bare: Path, hooks: Path) -> None:
+    """Its name, the directory ``$0.d``, what lies beside it and the way up are as before, also what comes later."""
+    body = (
+        'log() { echo "$*" >>$HOME/log; }\nlog "$(basename "$0")"\nfor f in "$0.d"/*; do [ ! -x "$f" ] || . "$f"; done'
+    )
+    beside = '. "$(dirname "$0")/_/beside"\nlog "$(cat "$(dirname "$0")/../../docs/up")"'
+    script(hooks / "dispatch", f"{body}\n{beside}")
+    script(hooks / "_/beside", "log beside")
+    box.write("docs/up", "up\n")
+    for name in ("pre-commit", "prepare-commit-msg", "commit-msg"):
+        (hooks / name).symlink_to("dispatch")
+    script(hooks / "pre-commit.d/one", "log one")
+    before = picture(bare / ".git")
+    act(box, "install")
+    script(hooks / "prepare-commit-msg.d/two", "log two")
+    box.done("git", "commit", "-q", "--allow-empty", "-m", "x")
+    rest = ["beside", "up"]
+    assert log(box) == ["pre-commit", "one", *rest, "prepare-commit-msg", "two", *rest, "commit-msg", *rest]
+    shutil.rmtree(hooks / "prepare-commit-msg.d")
+    act(box, "uninstall")
+    after = picture(bare / ".git")
+    assert {name: after[name] for name in before if name.startswith("hooks")} == {
+        name: value for name, value in before.items() if name.startswith("hooks")
+    }
+    assert not list(hooks.parent.glob("hooks.*"))
+
+
+def test_hooks_that_an_older_version_kept_under_longer_names(box: Box, bare: Path, hooks: Path) -> None:
+    """They run as ever, the next install keeps them under their own, and uninstall restores them either way."""
+    script(hooks / "pre-commit", 'echo "$(basename "$0")" >>$HOME/log')
+    (hooks / "commit-msg").symlink_to("../../tools/hook")
+    before = picture(hooks)
+    for renewed in (False, True):
+        act(box, "install")
+        _as_older(hooks, "pre-commit")
+        box.done("git", "commit", "-q", "--allow-empty", "-m", "x")
+        assert log(box) == ["pre-commit.kept-by-synapse-git"]
+        assert act(box, "status")["guarded"]
+        if renewed:
+            assert act(box, "install")["changed"]
+            box.done("git", "commit", "-q", "--allow-empty", "-m", "x")
+            assert log(box) == ["pre-commit"]
+            assert not act(box, "install")["changed"]
+        act(box, "uninstall")
+        assert picture(hooks) == before
+        assert not list(hooks.parent.glob("hooks.*"))
+
+
+def _as_older(hooks: Path, name: str) -> None:
+    """Have the hook kept as the form before this one kept it."""
+    (hooks.parent / f"hooks.kept-by-synapse-git/{name}").rename(hooks / f"{name}.kept-by-synapse-git")
+    shutil.rmtree(hooks.parent / "hooks.kept-by-synapse-git")
+    ours = hooks / name
+    ours.write_bytes(
+        ours.read_bytes().replace(
+            b"../hooks.kept-by-synapse-git/" + name.encode(), f"{name}.kept-by-synapse-git".encode()
+        )
+    )
 
 
 def test_the_hooks_run_in_a_repository_of_another_hash(box: Box, bare: Path) -> None:
