@@ -7,15 +7,15 @@ import shutil
 import stat
 import sys
 
-from synapse_git import address, binding, client, exchange, git, starter
-from synapse_git.cli import guard, output, phrase, register, worktrees
+from synapse_git import address, client, exchange, git, starter
+from synapse_git.cli import checkup, guard, output, register, worktrees
 from synapse_git.cli.finding import Finding
 from synapse_git.cli.verb import Option, Verb
-from synapse_git.errors import EXIT_REFUSED, CheckoutError, HubUnreachable, SynapseError
+from synapse_git.errors import EXIT_REFUSED, CheckoutError, SynapseError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from synapse_git.checkout import Checkout
     from synapse_git.cli.call import Call
@@ -65,7 +65,7 @@ def examine(call: Call) -> Iterator[Finding]:
         return
     yield from _modes(call.env)
     here = call.checkout_if_any()
-    if here and (elsewhere := _bound(call, here)):
+    if here and (elsewhere := checkup.bound(call, here)):
         yield elsewhere
         if elsewhere.ok is False:
             return
@@ -75,11 +75,12 @@ def examine(call: Call) -> Iterator[Finding]:
         yield _nowhere(call)
     else:
         standings = guard.survey([here.root, *worktrees.roots(here.root, call.env)], call.env)
-        yield from _worktrees(standings, layers)
+        yield from checkup.worktrees(standings, layers)
+        yield from checkup.submodules(call, standings, layers)
     # A worktree can only be added where there is a commit.
     fit = here and standings[here.root].cover and worktrees.born(here.root, call.env)
     yield _proof(call, here if fit else None)
-    yield from _elsewhere(call, standings, layers)
+    yield from checkup.elsewhere(call, standings, layers)
 
 
 def _versions(env: Mapping[str, str]) -> Iterator[Finding]:
@@ -106,18 +107,6 @@ def _hub(env: Mapping[str, str]) -> Finding:
         log = starter.log_file(address.state_dir(env))
         return Finding(False, f"no hub that grants: {error}", f"read {log}; then: synapse-git hub start")
     return Finding(True, f"the hub grants (pid {health['pid']}, version {health['version']}, {health['journal']})")
-
-
-def _bound(call: Call, here: Checkout) -> Finding | None:
-    """Does another hub grant in this repository than this environment leads to?"""
-    bound = binding.read(here.outer.common_dir)
-    try:
-        if bound is None or call.hub is call.env:
-            return None
-    except HubUnreachable as error:
-        return Finding(False, str(error))
-    usual = address.state_dir(call.env)
-    return Finding(None, f"the hub of {bound.state or bound.socket} grants in this repository, not that of {usual}")
 
 
 def _modes(env: Mapping[str, str]) -> Iterator[Finding]:
@@ -152,19 +141,6 @@ def _nowhere(call: Call) -> Finding:
     return Finding(True, "a checkout")
 
 
-def _worktrees(standings: Mapping[str, guard.Standing], layers: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
-    """Each worktree of this repository that has the guard, and each that was left without or has lost it."""
-    guarded = any(standing.cover or register.GUARD in layers.get(root, ()) for root, standing in standings.items())
-    for root, standing in standings.items():
-        install = f"synapse-git -C {phrase.shell(root)} install"
-        if not standing.cover:
-            yield Finding(False if guarded else None, f"no guard in {root}: {standing.mend}", install)
-        elif standing.mend:
-            yield Finding(None, f"the guard in {root} wants to be renewed: {standing.mend}", install)
-        else:
-            yield Finding(True, f"the guard is in {root}")
-
-
 def _proof(call: Call, here: Checkout | None) -> Finding:
     from synapse_git.cli import probe
 
@@ -172,21 +148,6 @@ def _proof(call: Call, here: Checkout | None) -> Finding:
     if wrong := probe.attempt(call, here):
         return Finding(False, f"{wrong} (tried in {where})", "synapse-git install" if here else "")
     return Finding(True, f"a commit of what another agent holds was refused (tried in {where})")
-
-
-def _elsewhere(
-    call: Call, seen: Mapping[str, guard.Standing], layers: Mapping[str, Sequence[str]]
-) -> Iterator[Finding]:
-    """Worktrees of other repositories: where the guard was put in and is gone, and where it never was."""
-    others = [root for root in layers if root not in seen and os.path.isdir(root)]
-    for root, standing in guard.survey(others, call.env).items():
-        if standing.cover:
-            continue
-        install = f"synapse-git -C {phrase.shell(root)} install"
-        if register.GUARD in layers[root]:
-            yield Finding(False, f"the guard of {root} is gone: {standing.mend}", install)
-        else:
-            yield Finding(None, f"no guard in {root}, where claims are made", install)
 
 
 VERBS = (

@@ -10,7 +10,7 @@ from synapse_git.errors import EXIT_CHECKOUT, EXIT_USAGE, CheckoutError, Refused
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     Process = subprocess.Popen[bytes]
@@ -43,6 +43,17 @@ def act(verb: str, root: str, env: Mapping[str, str]) -> dict[str, Any]:
     return _finish(verb, _begin(verb, root, env))
 
 
+def act_each(verb: str, roots: Iterable[str], env: Mapping[str, str]) -> dict[str, dict[str, Any] | SynapseError]:
+    """`act` for each of ``roots``; what was done, or why not."""
+    done: dict[str, dict[str, Any] | SynapseError] = {}
+    for root, process in _begin_each(verb, roots, env):
+        try:
+            done[root] = _finish(verb, process)
+        except SynapseError as error:
+            done[root] = error
+    return done
+
+
 def standing(root: str, env: Mapping[str, str]) -> Standing:
     """How it stands at ``root``; what cannot be looked at is not covered."""
     return _standing(_begin("status", root, env))
@@ -50,13 +61,15 @@ def standing(root: str, env: Mapping[str, str]) -> Standing:
 
 def survey(roots: Iterable[str], env: Mapping[str, str]) -> dict[str, Standing]:
     """How it stands at each of ``roots``."""
+    return {root: _standing(process) for root, process in _begin_each("status", roots, env)}
+
+
+def _begin_each(verb: str, roots: Iterable[str], env: Mapping[str, str]) -> Iterator[tuple[str, Process]]:
+    """A few at a time."""
     rest = list(dict.fromkeys(roots))
-    found: dict[str, Standing] = {}
     while rest:
         batch, rest = rest[:_AT_ONCE], rest[_AT_ONCE:]
-        begun = [(root, _begin("status", root, env)) for root in batch]
-        found.update((root, _standing(process)) for root, process in begun)
-    return found
+        yield from [(root, _begin(verb, root, env)) for root in batch]
 
 
 def _begin(verb: str, root: str, env: Mapping[str, str]) -> Process:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from synapse_git import address, binding, checkout, client, identity
-from synapse_git.cli import guard, output, register, worktrees
+from synapse_git import address, binding, checkout, client, identity, scope
+from synapse_git.cli import guard, output, phrase, register, submodules, worktrees
 from synapse_git.cli.verb import Verb
-from synapse_git.errors import CheckoutError, HubUnreachable, Refused
+from synapse_git.errors import CheckoutError, HubUnreachable, Refused, SynapseError
 from synapse_git.record import FOLDER
 
 TYPE_CHECKING = False
@@ -26,6 +26,7 @@ def run(call: Call) -> int:
     if chosen:
         identity.checked(chosen, "--agent")
     report = guard.act("install", here.root, call.env)
+    report["submodules"] = _submodules(call, here, "install")
     tree, namespace = here.tree(create=True), here.namespace(create=True)
     if chosen:
         _set_agent(here, chosen)
@@ -37,6 +38,18 @@ def run(call: Call) -> int:
     else:
         _say(report, here, chosen)
     return 0
+
+
+def _submodules(call: Call, here: Checkout, verb: str) -> list[str]:
+    """Do ``verb`` in every submodule that is there: what it holds is held in this tree; those where it was done."""
+    found = submodules.roots(dict.fromkeys([here.root, *worktrees.roots(here.root, call.env)]), call.env)
+    done = []
+    for root, report in guard.act_each(verb, found, call.env).items():
+        if isinstance(report, SynapseError):
+            output.message(f"note: no {verb} in the submodule {scope.show(root)}: {report}")
+        else:
+            done.append(scope.show(os.path.relpath(root, here.root)))
+    return done
 
 
 def _bind(call: Call, here: Checkout) -> None:
@@ -54,7 +67,7 @@ def _bind(call: Call, here: Checkout) -> None:
 
 def _say(report: dict[str, Any], here: Checkout, chosen: str) -> None:
     done = "the guard is on" if report.get("changed", True) else "the guard was on already"
-    lines = [f"{done} in {here.root}: commits of what another agent holds are refused"]
+    lines = [f"{done} in {here.root}{_and_inside(report)}: commits of what another agent holds are refused"]
     if chained := report.get("chained"):
         lines.append(f"hooks that were here keep running after it: {', '.join(map(os.path.basename, chained))}")
     if chosen:
@@ -67,6 +80,7 @@ def undo(call: Call) -> int:
     """Exit 0: the guard is off and every file that it changed is as before. Ids stay: live claims need them."""
     here = call.checkout()
     report = guard.act("uninstall", here.root, call.env)
+    report["submodules"] = _submodules(call, here, "uninstall")
     _forget_agent(here)
     if here.tree():
         try:
@@ -79,12 +93,16 @@ def undo(call: Call) -> int:
         return 0
     if report.get("changed", True):
         output.result(
-            f"the guard is off in {here.root}; hooks that were there before are back\n"
+            f"the guard is off in {here.root}{_and_inside(report)}; hooks that were there before are back\n"
             "put it on again: synapse-git install"
         )
     else:
         output.result(f"there was no guard in {here.root}: nothing to do")
     return 0
+
+
+def _and_inside(report: dict[str, Any]) -> str:
+    return f" and its submodules {phrase.listed(report['submodules'])}" if report["submodules"] else ""
 
 
 def _tell_others(call: Call, here: Checkout) -> None:
@@ -134,7 +152,7 @@ VERBS = (
         "holds is refused. Hooks that are there keep running. Doing it again changes nothing, and mends what "
         "is broken.",
         examples=(
-            ("install", "for this repository and all its worktrees"),
+            ("install", "for this repository, all its worktrees and the submodules that are there"),
             ("install --agent ana", "and whoever works in this worktree is ana unless told otherwise"),
         ),
     ),

@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 
 from synapse_git import address, client, ending, exchange, starter
-from synapse_git.cli import guard, register, worktrees
+from synapse_git.cli import checkup, guard, register, submodules, worktrees
 from synapse_git.constants import CLIENT_DEADLINE_SECONDS
 from synapse_git.errors import HubUnreachable, SynapseError
 
@@ -93,9 +93,11 @@ def _guards(call: Call) -> Iterator[str]:
     with suppress(SynapseError):
         layers = register.layers(call.hub)
     standings = guard.survey([here.root, *worktrees.roots(here.root, call.env)], call.env)
-    wanted = any(standing.cover or register.GUARD in layers.get(root, ()) for root, standing in standings.items())
+    if not checkup.wanted(standings, layers):
+        return
+    standings |= guard.survey(submodules.roots(standings, call.env), call.env)
     for root, standing in standings.items():
-        if wanted and (standing.mend or not standing.cover):
+        if standing.mend or not standing.cover:
             # One that fails is explained by the examination, which finds the guard as it was.
             with suppress(SynapseError):
                 if guard.act("install", root, call.env).get("changed"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from synapse_git import client, explain, scope
-from synapse_git.cli import glance, output, phrase, register, table
+from synapse_git.cli import glance, output, phrase, register, submodules, table
 from synapse_git.cli.verb import Verb
 
 TYPE_CHECKING = False
@@ -38,10 +38,13 @@ def run(call: Call) -> int:
 def _as_they_stand(worktrees: Sequence[dict[str, Any]], env: Mapping[str, str]) -> list[dict[str, Any]]:
     """The register, with guard and branch as they are now: other tools may have displaced or switched them.
 
-    ``displaced``: why a guard that was put in does not run, '' where it does or none was.
+    ``displaced``: why a guard that was put in does not run, '' where it does or none was. ``unguarded``: submodules
+    without one where the checkout has it.
     """
     roots = [explain.wire_path(item["root"]) for item in worktrees]
-    found = glance.survey([root for root in roots if os.path.isdir(root)], env)
+    there = [root for root in roots if os.path.isdir(root)]
+    inner = {root: submodules.roots([root], env) for root in there if submodules.likely(root)}
+    found = glance.survey([*there, *(path for paths in inner.values() for path in paths)], env)
     updated = []
     for root, item in zip(roots, worktrees, strict=True):
         layers = [layer for layer in item["layers"] if layer != register.GUARD]
@@ -51,7 +54,9 @@ def _as_they_stand(worktrees: Sequence[dict[str, Any]], env: Mapping[str, str]) 
         elif now and register.GUARD in item["layers"]:
             displaced = now.mend
         branch = register.branch_at(root, item["branch"])
-        updated.append({**item, "layers": layers, "branch": branch, "displaced": displaced})
+        bare = [path for path in inner.get(root, ()) if now and now.cover and not found[path].cover]
+        unguarded = [scope.to_wire(os.path.relpath(path, root)) for path in bare]
+        updated.append({**item, "layers": layers, "branch": branch, "displaced": displaced, "unguarded": unguarded})
     return updated
 
 
@@ -85,8 +90,13 @@ def _show_worktrees(call: Call, worktrees: Sequence[Mapping[str, Any]], here: st
     output.result("")
     table.show(("WORKTREE", "BRANCH", "COVERED BY"), rows, call.env)
     for item in worktrees:
+        root = explain.wire_path(item["root"])
+        if bare := [explain.wire_path(path) for path in item["unguarded"]]:
+            output.result(
+                f"\nnobody judges commits in submodules of {scope.show(root)}: {phrase.listed(bare)}\n"
+                f"guard them too: synapse-git -C {phrase.shell(root)} install"
+            )
         if item["displaced"]:
-            root = explain.wire_path(item["root"])
             output.result(
                 f"\nthe guard in {scope.show(root)} does not run: {item['displaced']}\n"
                 f"put it back: synapse-git -C {phrase.shell(root)} install"

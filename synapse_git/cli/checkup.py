@@ -1,0 +1,77 @@
+"""What `doctor` finds about one repository and about others that the hub knows: where guards are, and where not."""
+
+from __future__ import annotations
+
+import os
+
+from synapse_git import address, binding, scope
+from synapse_git.cli import guard, phrase, register
+from synapse_git.cli import submodules as inner
+from synapse_git.cli.finding import Finding
+from synapse_git.errors import HubUnreachable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from synapse_git.checkout import Checkout
+    from synapse_git.cli.call import Call
+
+
+def wanted(standings: Mapping[str, guard.Standing], layers: Mapping[str, Sequence[str]]) -> bool:
+    """Was the guard ever put into this repository?"""
+    return any(standing.cover or register.GUARD in layers.get(root, ()) for root, standing in standings.items())
+
+
+def bound(call: Call, here: Checkout) -> Finding | None:
+    """Does another hub grant in this repository than this environment leads to?"""
+    bound = binding.read(here.outer.common_dir)
+    try:
+        if bound is None or call.hub is call.env:
+            return None
+    except HubUnreachable as error:
+        return Finding(False, str(error))
+    usual = address.state_dir(call.env)
+    return Finding(None, f"the hub of {bound.state or bound.socket} grants in this repository, not that of {usual}")
+
+
+def worktrees(standings: Mapping[str, guard.Standing], layers: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
+    """Each worktree of this repository that has the guard, and each that was left without or has lost it."""
+    guarded = wanted(standings, layers)
+    for root, standing in standings.items():
+        install = f"synapse-git -C {phrase.shell(root)} install"
+        if not standing.cover:
+            yield Finding(False if guarded else None, f"no guard in {root}: {standing.mend}", install)
+        elif standing.mend:
+            yield Finding(None, f"the guard in {root} wants to be renewed: {standing.mend}", install)
+        else:
+            yield Finding(True, f"the guard is in {root}")
+
+
+def submodules(
+    call: Call, standings: Mapping[str, guard.Standing], layers: Mapping[str, Sequence[str]]
+) -> Iterator[Finding]:
+    """Commits in a submodule are judged by its own hooks: those without are named where the guard is wanted."""
+    if not wanted(standings, layers):
+        return
+    found = guard.survey(inner.roots(standings, call.env), call.env)
+    for root, standing in found.items():
+        if not standing.cover:
+            outer = next(iter(standings))
+            what = f"no guard in the submodule {scope.show(root)}: {standing.mend}"
+            yield Finding(False, what, f"synapse-git -C {phrase.shell(outer)} install")
+    if found and all(standing.cover for standing in found.values()):
+        yield Finding(True, f"the guard is in its submodules ({len(found)})")
+
+
+def elsewhere(call: Call, seen: Mapping[str, guard.Standing], layers: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
+    """Worktrees of other repositories: where the guard was put in and is gone, and where it never was."""
+    others = [root for root in layers if root not in seen and os.path.isdir(root)]
+    for root, standing in guard.survey(others, call.env).items():
+        if standing.cover:
+            continue
+        install = f"synapse-git -C {phrase.shell(root)} install"
+        if register.GUARD in layers[root]:
+            yield Finding(False, f"the guard of {root} is gone: {standing.mend}", install)
+        else:
+            yield Finding(None, f"no guard in {root}, where claims are made", install)
