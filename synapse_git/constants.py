@@ -55,6 +55,17 @@ MAX_REMEMBERED_DENIALS = 4096
 # Conflicting paths and holders that one answer names.
 MAX_NAMED_CONFLICTS = 10
 
+# Edits as agents' tools tell of them, in seconds: how long one that is about to be made, one that was made, and the
+# presence of its author in a worktree are remembered, and how far a watcher's and a tool's clock may lie apart.
+EDIT_INTENT_SECONDS = 60.0
+EDIT_MEMORY_SECONDS = 120.0
+PRESENCE_SECONDS = 3600.0
+EDIT_SLACK_SECONDS = 5.0
+MAX_REMEMBERED_EDITS = 20_000
+# Edits in others' scopes that `status` shows, for how long.
+MAX_SHOWN_FOREIGN_EDITS = 100
+FOREIGN_EDIT_SHOWN_SECONDS = 86_400.0
+
 # Checkpoints: the size of one, and how many outlive their claims for how long.
 MAX_CHECKPOINT_BYTES = 65_536
 MAX_RETAINED_CHECKPOINTS = 4096

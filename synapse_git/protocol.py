@@ -136,6 +136,51 @@ class AckBody(Body, frozen=True, kw_only=True):
     seq: int
 
 
+class WrittenFile(Body, frozen=True, kw_only=True):
+    """A file as an edit left it; ``sha256`` in hex, null where the edit took it away."""
+
+    path: WirePath
+    sha256: str | None
+
+
+class EditsBody(Body, frozen=True, kw_only=True):
+    """What an agent's own tool has just written."""
+
+    agent: str
+    namespace: str = ""
+    worktree: str = ""
+    edits: list[WrittenFile]
+
+
+class SeenFile(Body, frozen=True, kw_only=True):
+    """A file that a watcher found changed ``age_s`` seconds ago.
+
+    ``sha256`` as in `WrittenFile`; absent where nobody has looked yet, or where what stands there has no content.
+    """
+
+    path: WirePath
+    sha256: str | msgspec.UnsetType | None = msgspec.UNSET
+    age_s: UncheckedNumber = 0.0
+
+
+class WatchedBody(Body, frozen=True, kw_only=True):
+    """``settled``: whoever wrote has had the time to say so; what is in others' scopes goes on record."""
+
+    namespace: str = ""
+    worktree: str
+    changes: list[SeenFile]
+    settled: bool = False
+
+
+class WatcherBody(Body, frozen=True, kw_only=True):
+    """How a worktree is watched: not ``live`` for a ``reason``; ``foreground``, if by somebody's own command."""
+
+    worktree: str
+    state: Literal["live", "degraded", "off"]
+    reason: str = ""
+    foreground: bool = False
+
+
 class WorktreeBody(Body, frozen=True, kw_only=True):
     worktree: str
     root: WirePath

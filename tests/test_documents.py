@@ -33,6 +33,9 @@ BODIES: dict[str, type[protocol.Body]] = {
     "POST /v2/overrides": protocol.OverrideBody,
     "POST /v2/messages": protocol.MessageBody,
     "POST /v2/ack": protocol.AckBody,
+    "POST /v2/edits": protocol.EditsBody,
+    "POST /v2/watched": protocol.WatchedBody,
+    "POST /v2/watchers": protocol.WatcherBody,
     "POST /v2/worktrees": protocol.WorktreeBody,
 }
 
@@ -194,17 +197,20 @@ def test_settings_reference_names_every_setting() -> None:
 
 def _texts() -> Iterator[str]:
     """Every string constant of the sources."""
-    for root in ("synapse_git", "hub/synapse_hub", "hooks/synapse_hooks"):
+    for root in ("synapse_git", "hub/synapse_hub", "hub/synapse_watch", "hooks/synapse_hooks"):
         for source in sorted((ROOT / root).rglob("*.py")):
             for node in ast.walk(ast.parse(source.read_text())):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str):
                     yield node.value
 
 
+_PARTS = {protocol.Body, protocol.TaskBody, protocol.GuardPolicy, protocol.WrittenFile, protocol.SeenFile}
+
+
 def test_bodies_named_here_are_all_there_are() -> None:
     """A new body of the wire is compared with the page as well."""
     kinds = {kind for kind in vars(protocol).values() if isinstance(kind, type) and issubclass(kind, protocol.Body)}
-    assert kinds - set(BODIES.values()) - {protocol.Body, protocol.TaskBody, protocol.GuardPolicy} == set()
+    assert kinds - set(BODIES.values()) - _PARTS == set()
     assert isinstance(events.AnyEvent, UnionType)
     assert set(get_args(events.AnyEvent)) == set(events.KINDS.values())
 

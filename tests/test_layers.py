@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = {
     "synapse_git": ROOT / "synapse_git",
     "synapse_hub": ROOT / "hub/synapse_hub",
+    "synapse_watch": ROOT / "hub/synapse_watch",
     "synapse_hooks": ROOT / "hooks/synapse_hooks",
 }
 # Stdlib-only, and light enough for a hook.
@@ -25,6 +26,8 @@ LIGHT = frozenset(
     "binding document constants errors scope address exchange starter git record checkout identity explain".split()  # noqa: SIM905
 ) | {"policy"}
 FOUNDATION = LIGHT | {"protocol"}
+# What the watcher asks the hub through, as the command line does.
+ASKING = LIGHT | {"client", "document"}
 HEAVY = ("typing", "enum", "re", "json", "subprocess", "dataclasses", "socket", "argparse")
 FORBIDDEN_NAMES = ("manager", "helper", "helpers", "util", "utils", "common")
 MAXIMUM_LINES = 450
@@ -33,6 +36,7 @@ EDGES = frozenset(
     {
         "synapse_git/cli/edge.py",
         "hub/synapse_hub/__main__.py",
+        "hub/synapse_watch/__main__.py",
         "hooks/synapse_hooks/__main__.py",
         "hooks/synapse_hooks/edge.py",
     }
@@ -72,10 +76,10 @@ def _ours(source: Path) -> set[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("package", ["synapse_hub", "synapse_hooks"])
-def test_hub_and_hooks_import_the_foundation_and_themselves_only(package: str) -> None:
-    """The hub and the hooks know the foundation modules, and neither each other nor the command line."""
-    allowed = FOUNDATION if package == "synapse_hub" else LIGHT
+@pytest.mark.parametrize("package", ["synapse_hub", "synapse_watch", "synapse_hooks"])
+def test_hub_watcher_and_hooks_import_the_foundation_and_themselves_only(package: str) -> None:
+    """The hub, the watcher and the hooks know the foundation modules, and neither each other nor the command line."""
+    allowed = {"synapse_hub": FOUNDATION, "synapse_watch": ASKING, "synapse_hooks": LIGHT}[package]
     for source in _sources(package):
         for imported, module in _ours(source):
             assert imported in (package, "synapse_git"), f"{_name(source)} imports {imported}"

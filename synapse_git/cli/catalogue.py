@@ -18,7 +18,7 @@ GROUPS = {
         "checkpoint": "checkpoint",
         "heartbeat": "heartbeat",
     },
-    "Look": {"status": "status", "show": "show", "log": "log"},
+    "Look": {"status": "status", "show": "show", "log": "log", "watch": "watch"},
     "Set up": {
         "install": "install",
         "uninstall": "install",

@@ -133,6 +133,11 @@ def _sent(event: Fields) -> str:
     return f'{event["sender"]} to {to}: "{short}"'
 
 
+def _foreign_edit(event: Fields) -> str:
+    kept = f"; put back, what was found is kept as {event['quarantine']}" if event["quarantine"] else ""
+    return f"{event['agent'] or 'somebody unknown'} changed {_changed(event)}{_held_by(event)}{kept}"
+
+
 def _registered(event: Fields) -> str:
     covered = ", ".join(event["layers"]) or "nothing"
     return f"worktree {scope.show(explain.wire_path(event['root']))} is covered by {covered}"
@@ -173,6 +178,7 @@ _WORDS: dict[str, Callable[[Fields], str]] = {
     "guard_override": _overridden,
     "message_sent": _sent,
     "message_acknowledged": _silently,
+    "foreign_edit": _foreign_edit,
     "worktree_registered": _registered,
     "command_answered": _silently,
 }

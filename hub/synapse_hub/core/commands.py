@@ -109,6 +109,18 @@ class RecordOverride(Command, frozen=True):
     spooled_at: float | None = None
 
 
+class RecordForeignEdit(Command, frozen=True):
+    """Evidence of a change in others' scopes that a watcher found; ``agent`` '' where nobody knows who made it."""
+
+    agent: str
+    namespace: str
+    worktree: str
+    paths: tuple[str, ...]
+    paths_total: int
+    tasks: tuple[tuple[str, str], ...]
+    quarantine: str = ""
+
+
 class RegisterWorktree(Command, frozen=True):
     worktree: str
     root: str
@@ -161,6 +173,7 @@ AnyCommand = (
     | ExpireDue
     | RecordDenial
     | RecordOverride
+    | RecordForeignEdit
     | RegisterWorktree
     | SendMessage
     | Acknowledge

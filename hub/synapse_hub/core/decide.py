@@ -20,6 +20,7 @@ from synapse_hub.core.commands import (
     Keyed,
     ProbeJournal,
     RecordDenial,
+    RecordForeignEdit,
     RecordOverride,
     RegisterWorktree,
     ReleaseClaim,
@@ -29,6 +30,7 @@ from synapse_hub.core.commands import (
     UpdateTask,
 )
 from synapse_hub.core.events import CommandAnswered, WorktreeRegistered
+from synapse_hub.core.foreign import decide_foreign_edit
 from synapse_hub.core.guard import decide_denial, decide_override
 from synapse_hub.core.holding import (
     decide_checkpoint,
@@ -57,10 +59,8 @@ def decide(state: State, command: AnyCommand, now: float) -> Outcome:
             return decide_extend(state, command, now)
         case ExpireDue():
             return decide_expire(state, command, now)
-        case RecordDenial():
-            return decide_denial(state, command, now)
-        case RecordOverride():
-            return decide_override(state, command, now)
+        case RecordDenial() | RecordOverride() | RecordForeignEdit():
+            return _decide_record(state, command, now)
         case RegisterWorktree():
             return _decide_register(state, command, now)
         case SendMessage():
@@ -69,6 +69,17 @@ def decide(state: State, command: AnyCommand, now: float) -> Outcome:
             return decide_acknowledge(state, command, now)
         case ProbeJournal():
             return Decided([], {})
+    assert_never(command)
+
+
+def _decide_record(state: State, command: RecordDenial | RecordOverride | RecordForeignEdit, now: float) -> Decided:
+    match command:
+        case RecordDenial():
+            return decide_denial(state, command, now)
+        case RecordOverride():
+            return decide_override(state, command, now)
+        case RecordForeignEdit():
+            return decide_foreign_edit(state, command, now)
     assert_never(command)
 
 

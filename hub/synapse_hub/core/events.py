@@ -147,6 +147,21 @@ class MessageAcknowledged(Event, frozen=True, tag="message_acknowledged"):
     seq: int
 
 
+class ForeignEditSeen(Event, frozen=True, tag="foreign_edit"):
+    """Evidence of a change inside another's live scope that nothing stopped; ``agent`` '' is whoever it was.
+
+    ``quarantine``: under which name what was found is kept, where the holder's content was put back.
+    """
+
+    agent: str
+    namespace: str
+    worktree: str
+    paths: tuple[WirePath, ...]
+    paths_total: int
+    holders: tuple[Holder, ...]
+    quarantine: str = ""
+
+
 class WorktreeRegistered(Event, frozen=True, tag="worktree_registered"):
     """What a client says about a checkout: shown, never granted from."""
 
@@ -191,6 +206,7 @@ AnyEvent = (
     | GuardOverridden
     | MessageSent
     | MessageAcknowledged
+    | ForeignEditSeen
     | WorktreeRegistered
     | CommandAnswered
     | IncarnationStarted
@@ -211,6 +227,7 @@ KINDS: dict[str, type[AnyEvent]] = {
         GuardOverridden,
         MessageSent,
         MessageAcknowledged,
+        ForeignEditSeen,
         WorktreeRegistered,
         CommandAnswered,
         IncarnationStarted,
@@ -223,6 +240,7 @@ AUDIT_KINDS = (
     "claim_denial",
     "guard_denial",
     "guard_override",
+    "foreign_edit",
     "lease_expired",
     "claim_released",
     "incarnation_started",

@@ -16,10 +16,12 @@ from immutables import Map
 from synapse_git.constants import (
     CHECKPOINT_RETENTION_SECONDS,
     DENIAL_COALESCE_SECONDS,
+    FOREIGN_EDIT_SHOWN_SECONDS,
     IDEMPOTENCY_RETENTION_SECONDS,
     MAX_REMEMBERED_DENIALS,
     MAX_REMEMBERED_NAMES,
     MAX_RETAINED_CHECKPOINTS,
+    MAX_SHOWN_FOREIGN_EDITS,
 )
 from synapse_hub.core import overlap
 from synapse_hub.core.claim import Claim, TaskKey, TreeKey
@@ -30,6 +32,7 @@ from synapse_hub.core.events import (
     ClaimGranted,
     ClaimReleased,
     CommandAnswered,
+    ForeignEditSeen,
     GuardDenied,
     GuardOverridden,
     IncarnationStarted,
@@ -47,8 +50,8 @@ from synapse_hub.core.recent import Recent
 # sender (principal and agent), verb, key
 AnswerKey = tuple[str, str, str]
 Answer = tuple[str, dict[str, Any]]
-Evidence = ClaimDenied | GuardDenied | GuardOverridden
 LeaseEvent = ClaimGranted | LeaseExtended | ClaimReleased | TaskUpdated | TaskHandedOff | CheckpointSaved | LeaseExpired
+Evidence = ClaimDenied | GuardDenied | GuardOverridden | ForeignEditSeen
 
 
 class State(msgspec.Struct, frozen=True):
@@ -67,6 +70,7 @@ class State(msgspec.Struct, frozen=True):
     checkpoints: Recent[TaskKey, Any] = Recent()
     principals: Recent[str, str] = Recent()
     mail: Mail = Mail()
+    foreign_edits: Recent[str, ForeignEditSeen] = Recent()
 
     def tree(self, key: TreeKey) -> overlap.Node:
         return self.trees.get(key, overlap.EMPTY)
@@ -110,7 +114,7 @@ def apply_all(state: State, events: Iterable[AnyEvent]) -> State:
 
 def _change(state: State, event: AnyEvent) -> State:
     match event:
-        case ClaimDenied() | GuardDenied() | GuardOverridden():
+        case ClaimDenied() | GuardDenied() | GuardOverridden() | ForeignEditSeen():
             return _remember_denial(state, event)
         case MessageSent():
             return msgspec.structs.replace(state, mail=delivered(state.mail, state.seq + 1, event))
@@ -239,7 +243,19 @@ def _remember_denial(state: State, event: Evidence) -> State:
         keep_after=event.at - DENIAL_COALESCE_SECONDS,
         capacity=MAX_REMEMBERED_DENIALS,
     )
-    return msgspec.structs.replace(state, denials=denials)
+    state = msgspec.structs.replace(state, denials=denials)
+    return _remember_foreign_edit(state, event) if isinstance(event, ForeignEditSeen) else state
+
+
+def _remember_foreign_edit(state: State, event: ForeignEditSeen) -> State:
+    edits = state.foreign_edits.put(
+        denial_key(event),
+        event.at,
+        event,
+        keep_after=event.at - FOREIGN_EDIT_SHOWN_SECONDS,
+        capacity=MAX_SHOWN_FOREIGN_EDITS,
+    )
+    return msgspec.structs.replace(state, foreign_edits=edits)
 
 
 def denial_key(event: Evidence) -> str:
@@ -251,6 +267,8 @@ def denial_key(event: Evidence) -> str:
             what = event.action
         case GuardOverridden():
             what = f"{event.action} {event.reason_text} {event.spooled_at}"
+        case ForeignEditSeen():
+            what = f"foreign edit {event.quarantine}"
     return repr((event.agent, event.namespace, what, event.worktree, event.paths, event.holders))
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from synapse_hub.core import mail
 from synapse_hub.core.claim import Claim
-from synapse_hub.core.events import WorktreeRegistered
+from synapse_hub.core.events import ForeignEditSeen, WorktreeRegistered
 from synapse_hub.core.recent import Recent
 from synapse_hub.core.state import State, hold
 
@@ -40,6 +40,8 @@ class _Image(msgspec.Struct, frozen=True):
     checkpoints: list[tuple[tuple[str, str], float, Any]]
     principals: list[tuple[str, float, str]]
     mail: mail.MailImage = mail.MailImage()
+    # Not in the snapshots of the first versions.
+    foreign_edits: list[tuple[str, float, ForeignEditSeen]] = []
 
 
 def capture(state: State, head: bytes) -> Snapshot:
@@ -55,6 +57,7 @@ def capture(state: State, head: bytes) -> Snapshot:
         list(state.checkpoints.items()),
         list(state.principals.items()),
         mail.image(state.mail),
+        list(state.foreign_edits.items()),
     )
     body = msgspec.json.encode(image)
     return Snapshot(state.seq, head, hashlib.sha256(body).digest(), body)
@@ -72,6 +75,7 @@ def restore(snapshot: Snapshot) -> State:
         checkpoints=Recent.of(image.checkpoints),
         principals=Recent.of(image.principals),
         mail=mail.restored(image.mail),
+        foreign_edits=Recent.of(image.foreign_edits),
     )
     for claim in image.claims:
         state = hold(state, claim)

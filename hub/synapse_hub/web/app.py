@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from synapse_hub.core.outcome import Refusal
-from synapse_hub.web import answer, claims, events, guard, health, messages, worktrees
+from synapse_hub.web import answer, claims, edits, events, guard, health, messages, watch, worktrees
 from synapse_hub.web.desk import Desk, Rejected
 
 Handler = Callable[[Desk, Request], Awaitable[Response]]
@@ -30,6 +30,9 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("POST", "/v2/messages", messages.send),
     ("GET", "/v2/messages", messages.messages),
     ("POST", "/v2/ack", messages.acknowledge),
+    ("POST", "/v2/edits", edits.edits),
+    ("POST", "/v2/watched", watch.watched),
+    ("POST", "/v2/watchers", watch.watchers),
     ("GET", "/v2/worktrees", worktrees.worktrees),
     ("POST", "/v2/worktrees", worktrees.register),
     ("GET", "/v2/events", events.events),

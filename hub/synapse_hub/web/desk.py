@@ -11,11 +11,13 @@ from starlette.requests import Request
 
 from synapse_git.constants import HUB_AGENT, MAX_BODY_BYTES, MAX_NAME_BYTES, MAX_NOTE_BYTES
 from synapse_git.protocol import Malformed, T, parse
+from synapse_hub.announcements import Announcements
 from synapse_hub.core.commands import AnyCommand
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.hub import Answered, Hub
 from synapse_hub.presence import NOBODY, Presence
 from synapse_hub.waiting import Patience
+from synapse_hub.watchers import Watchers
 
 PEER = "synapse.peer_uid"
 
@@ -36,6 +38,8 @@ class Desk:
         self.presence = presence
         self.socket_path = socket_path
         self.journal_path = journal_path
+        self.announcements = Announcements()
+        self.watchers = Watchers()
         self._followers: set[asyncio.Event] = set()
         self._answers: deque[tuple[asyncio.Future[Answered], Answered]] = deque()
         self._waking = False

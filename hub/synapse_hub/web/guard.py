@@ -14,36 +14,47 @@ from synapse_git import scope
 from synapse_git.constants import MAX_PATH_BYTES
 from synapse_git.errors import InvalidScope
 from synapse_git.protocol import PATHS_TYPE, GuardBody, OverrideBody, finite, from_wire
+from synapse_hub.core.claim import tree_key
 from synapse_hub.core.commands import ExtendLeases, RecordOverride
 from synapse_hub.core.guard import Question, Verdict
 from synapse_hub.web import answer
 from synapse_hub.web.desk import Desk, Rejected, agent_name, label, read, remark
+from synapse_hub.web.edits import intend
 
 _ACTIONS = ("edit", "commit", "merge", "push", "ref")
 _UNCLAIMED = ("allow", "warn", "refuse")
 # A refusal waits this long for its evidence to be written, and stands without.
 _EVIDENCE_S = 1.0
+# Edits that one question announces; a tool that edits more is recognised by what it says afterwards.
+_MOST_EDITED = 1000
 
 
 async def guard(desk: Desk, request: Request) -> Response:
     """``POST /v2/guard``, as JSON or as a stream of NUL-separated paths; with ``Synapse-Query`` it changes nothing."""
     if request.headers.get("content-type", "") == PATHS_TYPE:
-        verdict = await _judge_stream(desk, request)
+        verdict, edited = await _judge_stream(desk, request)
     else:
-        verdict = await _judge_json(desk, request)
-    if "synapse-query" in request.headers:
+        verdict, edited = await _judge_json(desk, request)
+    question = verdict.question
+    asking = "synapse-query" in request.headers
+    if not asking:
+        desk.announcements.enter(tree_key(question.namespace, question.worktree), question.agent, verdict.now)
+    if not asking and not verdict.refused:
+        intend(desk, question, edited, verdict.now)
+    if asking:
         pass  # nobody is about to change anything: no evidence, no extension
     elif verdict.refused:
         evidence = desk.transact(verdict.evidence())
         with suppress(TimeoutError):
             await asyncio.wait_for(evidence, _EVIDENCE_S)
     elif touched := verdict.to_extend():
-        desk.leave(ExtendLeases(agent=verdict.question.agent, tasks=touched))
+        desk.leave(ExtendLeases(agent=question.agent, tasks=touched))
     body = verdict.document()
     return answer.document(body, verdict.seq, verdict.now, {"Synapse-Verdict": body["verdict"]})
 
 
-async def _judge_json(desk: Desk, request: Request) -> Verdict:
+async def _judge_json(desk: Desk, request: Request) -> tuple[Verdict, list[str]]:
+    """With the paths that are about to be edited, if an edit is what it is about; so does `_judge_stream`."""
     _, body = await read(request, GuardBody)
     question = Question(
         agent_name(body.agent),
@@ -58,10 +69,14 @@ async def _judge_json(desk: Desk, request: Request) -> Verdict:
         raise Rejected("INVALID_SCOPE", str(error)) from None
     verdict = Verdict(desk.hub.state, question, desk.hub.now())
     verdict.judge(paths)
-    return verdict
+    return verdict, _edited(question, paths, [])
 
 
-async def _judge_stream(desk: Desk, request: Request) -> Verdict:
+def _edited(question: Question, paths: list[str], before: list[str]) -> list[str]:
+    return (before + paths)[:_MOST_EDITED] if question.action == "edit" else before
+
+
+async def _judge_stream(desk: Desk, request: Request) -> tuple[Verdict, list[str]]:
     """Any number of paths, judged as they come, so that memory does not grow with them."""
     given = request.headers
     action = given.get("synapse-action", "commit")
@@ -79,20 +94,23 @@ async def _judge_stream(desk: Desk, request: Request) -> Verdict:
         unclaimed,
     )
     verdict: Verdict | None = None
-    rest = b""
+    rest, edited = b"", list[str]()
     async for chunk in request.stream():
         # The state is read once the first paths are here: what was granted before the hook asked counts.
         verdict = verdict or Verdict(desk.hub.state, question, desk.hub.now())
         whole, mark, tail = (rest + chunk).rpartition(b"\0")
         rest = tail
         if mark:
-            verdict.judge(scope.from_bytes(whole).split("\0"))
+            paths = scope.from_bytes(whole).split("\0")
+            verdict.judge(paths)
+            edited = _edited(question, paths, edited)
         if len(rest) > 2 * MAX_PATH_BYTES:
             raise Rejected("INVALID_SCOPE", f"a path is over {MAX_PATH_BYTES} bytes")
     verdict = verdict or Verdict(desk.hub.state, question, desk.hub.now())
     if rest:
         verdict.judge([scope.from_bytes(rest)])
-    return verdict
+        edited = _edited(question, [scope.from_bytes(rest)], edited)
+    return verdict, edited
 
 
 def _percent(text: str) -> str:

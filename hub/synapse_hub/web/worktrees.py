@@ -7,13 +7,17 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from synapse_git.constants import FOREIGN_EDIT_SHOWN_SECONDS
 from synapse_git.errors import InvalidScope
 from synapse_git.protocol import WirePath, WorktreeBody, from_wire
 from synapse_hub.core import overlap
 from synapse_hub.core.commands import RegisterWorktree
+from synapse_hub.core.events import ForeignEditSeen
 from synapse_hub.core.state import State
 from synapse_hub.web import answer
 from synapse_hub.web.desk import Desk, Rejected, label, read, remark
+
+WATCHER = "watcher"
 
 
 async def register(desk: Desk, request: Request) -> Response:
@@ -44,12 +48,13 @@ def _root(path: WirePath) -> str:
 async def worktrees(desk: Desk, _: Request) -> Response:
     """``GET /v2/worktrees``"""
     state, now = desk.hub.state, desk.hub.now()
-    listed = [_document(state, worktree, now) for worktree in sorted(state.worktrees)]
+    listed = [_document(desk, state, worktree, now) for worktree in sorted(state.worktrees)]
     return answer.document({"worktrees": listed}, state.seq, now)
 
 
-def _document(state: State, worktree: str, now: float) -> dict[str, Any]:
+def _document(desk: Desk, state: State, worktree: str, now: float) -> dict[str, Any]:
     entry = state.worktrees[worktree]
+    watch = desk.watchers.of(worktree, now)
     claims = (state.live(key, now) for key in overlap.keys(state.tree(("", worktree))))
     return {
         "worktree": worktree,
@@ -57,6 +62,33 @@ def _document(state: State, worktree: str, now: float) -> dict[str, Any]:
         "repository": entry.repository,
         "namespace": entry.namespace,
         "branch": entry.branch,
-        "layers": list(entry.layers),
-        "agents": sorted({claim.owner for claim in claims if claim}),
+        "layers": [*entry.layers, *([WATCHER] if watch.state != "off" else [])],
+        "agents": sorted({claim.owner for claim in claims if claim} | desk.announcements.present(("", worktree), now)),
+        "watch": {"state": watch.state, "reason": watch.reason, "foreground": watch.foreground},
+        "foreign_edits": [_foreign(event) for event in _still_foreign(state, worktree, now)],
+    }
+
+
+def _still_foreign(state: State, worktree: str, now: float) -> list[ForeignEditSeen]:
+    """Edits in scopes that are held to this day, newest last."""
+    return [
+        event
+        for _, at, event in state.foreign_edits.items()
+        if event.worktree == worktree
+        and at > now - FOREIGN_EDIT_SHOWN_SECONDS
+        and any(
+            (claim := state.live((one.namespace, one.task_id), now)) and claim.owner == one.owner
+            for one in event.holders
+        )
+    ]
+
+
+def _foreign(event: ForeignEditSeen) -> dict[str, Any]:
+    return {
+        "at": event.at,
+        "agent": event.agent,
+        "paths": list(event.paths),
+        "paths_total": event.paths_total,
+        "holders": [{"namespace": one.namespace, "task_id": one.task_id, "owner": one.owner} for one in event.holders],
+        "quarantine": event.quarantine,
     }

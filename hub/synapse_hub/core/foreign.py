@@ -1,0 +1,121 @@
+"""Changes in the live scopes of others, as a watcher finds them after the fact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from synapse_git.constants import MAX_NAMED_CONFLICTS
+from synapse_git.protocol import paths_to_wire, to_wire
+from synapse_hub.core import overlap
+from synapse_hub.core.attribution import UNKNOWN, Announced, Change, undisputed, writer
+from synapse_hub.core.claim import Claim, comparable, tree_key
+from synapse_hub.core.commands import RecordForeignEdit
+from synapse_hub.core.events import ForeignEditSeen, Holder
+from synapse_hub.core.outcome import Decided
+from synapse_hub.core.state import State
+
+# Of one claim nobody is an agent called so, since a name cannot be empty: every owner is somebody else.
+_NOBODY = ""
+
+HOLDER, AGENT, NOBODY_KNOWS = "holder", "agent", "unknown"
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A change in a live scope: ``agent`` made it, '' where nobody knows; ``certain``: whatever its content is."""
+
+    change: Change
+    claim: Claim
+    agent: str
+    certain: bool
+
+    @property
+    def foreign(self) -> bool:
+        return self.agent != self.claim.owner
+
+    def document(self) -> dict[str, Any]:
+        """As it stands in the answer to a watcher."""
+        by = HOLDER if not self.foreign else AGENT if self.agent else NOBODY_KNOWS
+        return {
+            "path": to_wire(self.change.path),
+            "owner": self.claim.owner,
+            "task_id": self.claim.task_id,
+            "namespace": self.claim.namespace,
+            "by": by,
+            "agent": self.agent,
+            "certain": self.certain,
+        }
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A checkout that is watched, and who is in it."""
+
+    namespace: str
+    worktree: str
+    present: frozenset[str]
+
+
+def find(
+    state: State, place: Place, changes: Iterable[Change], said: Callable[[str], Sequence[Announced]], now: float
+) -> Iterator[Finding]:
+    """What of ``changes`` lies in a live scope; ``said`` gives what was announced of a path, oldest first."""
+    own = state.tree(tree_key(place.namespace, place.worktree))
+    shared = state.tree(tree_key(place.namespace, ""))
+    trees = [(place.worktree, own), ("", shared)]
+    sights = [(tree, overlap.Sight(root, _NOBODY)) for tree, root in trees if root.owners]
+    for change in changes:
+        for tree, sight in sights:
+            keys, _ = sight.at(change.path if tree else comparable("", [change.path])[0])
+            live = [claim for key in dict.fromkeys(keys) if (claim := state.live(key, now))]
+            if live:
+                yield _finding(live, change, said(change.path), place.present)
+                break
+
+
+def _finding(
+    claims: Sequence[Claim], change: Change, announced: Sequence[Announced], present: frozenset[str]
+) -> Finding:
+    """Several hold it where a directory changed that holds what they hold: a change by any of them is excused."""
+    found = [(claim, writer(claim, change, announced, present)) for claim in claims]
+    claim, agent = next((pair for pair in found if pair[1] == pair[0].owner), found[0])
+    if agent == claim.owner:
+        return Finding(change, claim, agent, undisputed(claim, change, announced, present))
+    return Finding(change, claim, agent, agent != UNKNOWN)
+
+
+def evidence(place: Place, findings: Iterable[Finding]) -> list[RecordForeignEdit]:
+    """The commands that put the foreign ones of ``findings`` on record, one for each writer and holder."""
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        if finding.foreign:
+            groups.setdefault((finding.agent, finding.claim.owner), []).append(finding)
+    return [
+        RecordForeignEdit(
+            agent=agent,
+            namespace=place.namespace,
+            worktree=place.worktree,
+            paths=tuple(one.change.path for one in found[:MAX_NAMED_CONFLICTS]),
+            paths_total=len(found),
+            tasks=tuple(dict.fromkeys(one.claim.key for one in found))[:MAX_NAMED_CONFLICTS],
+        )
+        for (agent, _), found in groups.items()
+    ]
+
+
+def decide_foreign_edit(state: State, command: RecordForeignEdit, now: float) -> Decided:
+    """Put it on record, unless the same was within a minute. Touches no lease (INV-RR-3). ``recorded`` tells."""
+    claims = [claim for key in command.tasks if (claim := state.claims.get(key))]
+    event = ForeignEditSeen(
+        at=now,
+        agent=command.agent,
+        namespace=command.namespace,
+        worktree=command.worktree,
+        paths=tuple(paths_to_wire(command.paths)),
+        paths_total=command.paths_total,
+        holders=tuple(Holder(claim.namespace, claim.task_id, claim.owner) for claim in claims),
+        quarantine=command.quarantine,
+    )
+    known = state.denied_lately(event)
+    return Decided([] if known else [event], {"recorded": not known})

@@ -1,0 +1,73 @@
+"""Routes of the watchers: what they see, and how they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from synapse_git.protocol import SeenFile, WatchedBody, WatcherBody, finite
+from synapse_hub.core.attribution import Change
+from synapse_hub.core.claim import tree_key
+from synapse_hub.core.commands import ExtendLeases
+from synapse_hub.core.foreign import Finding, Place, evidence, find
+from synapse_hub.core.lease import wants_extension
+from synapse_hub.core.overlap import keys
+from synapse_hub.watchers import Standing
+from synapse_hub.web import answer
+from synapse_hub.web.desk import Desk, Rejected, label, read, remark
+from synapse_hub.web.edits import clean, digest
+
+
+async def watched(desk: Desk, request: Request) -> Response:
+    """``POST /v2/watched``: which of the changes lie in live scopes, and who made them."""
+    _, body = await read(request, WatchedBody)
+    state, now = desk.hub.state, desk.hub.now()
+    place = _place(desk, label(body.namespace, "namespace"), _worktree(body.worktree), now)
+    tree = tree_key(place.namespace, place.worktree)
+    changes = [_change(one, now) for one in body.changes]
+    findings = list(find(state, place, changes, lambda path: desk.announcements.of(tree, path, now), now))
+    _extend(desk, findings, now)
+    if body.settled:
+        for record in evidence(place, findings):
+            await desk.transact(record)
+    return answer.document({"edits": [finding.document() for finding in findings]}, state.seq, now)
+
+
+def _worktree(given: str) -> str:
+    if not given.startswith("wt:"):
+        raise Rejected("INVALID_REQUEST", "worktree is an id of the form wt:…")
+    return label(given, "worktree")
+
+
+def _place(desk: Desk, namespace: str, worktree: str, now: float) -> Place:
+    """Whoever holds something in the checkout itself, or has lately done something in it, is in it."""
+    state = desk.hub.state
+    tree = tree_key(namespace, worktree)
+    owners = {claim.owner for key in keys(state.tree(tree)) if (claim := state.live(key, now))}
+    return Place(namespace, worktree, frozenset(owners | desk.announcements.present(tree, now)))
+
+
+def _change(one: SeenFile, now: float) -> Change:
+    sha256 = one.sha256 if isinstance(one.sha256, msgspec.UnsetType) else digest(one.sha256)
+    return Change(clean(one.path), now - max(finite(one.age_s, 0.0), 0.0), sha256)
+
+
+def _extend(desk: Desk, findings: Sequence[Finding], now: float) -> None:
+    """Work on what one holds is activity."""
+    claims = {one.claim.key: one.claim for one in findings if not one.foreign and one.certain}
+    for owner in {claim.owner for claim in claims.values()}:
+        tasks = tuple(key for key, claim in claims.items() if claim.owner == owner and wants_extension(claim, now))
+        if tasks:
+            desk.leave(ExtendLeases(agent=owner, tasks=tasks))
+
+
+async def watchers(desk: Desk, request: Request) -> Response:
+    """``POST /v2/watchers``: how a worktree is watched from now on."""
+    _, body = await read(request, WatcherBody)
+    reason = remark(body.reason, "reason") or ""
+    now = desk.hub.now()
+    desk.watchers.say(_worktree(body.worktree), Standing(body.state, reason, body.foreground, now))
+    return answer.document({}, desk.hub.state.seq, now)

@@ -1,0 +1,271 @@
+"""One checkout under watch: from what the file system says to what is told of it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+from synapse_git.checkout import Checkout
+from synapse_git.errors import SynapseError
+from synapse_watch import content, stream
+from synapse_watch.picture import Mark, Picture
+from synapse_watch.report import Edit, Report
+from synapse_watch.stream import Stream, Unwatchable
+from synapse_watch.truth import Truth, Unanswered
+
+# How long whoever wrote has to say so, before a change counts as nobody's.
+GRACE_S = 2.0
+# After the last event all is looked at once more, but a look takes this small a share of the time at most.
+_TRAILING_S = 2.0
+_LOOK_SHARE = 20
+# Without any event all the same, and more often where events are known to be missing.
+_NOW_AND_THEN_S = 300.0
+_DEGRADED_S = 5.0
+_BUSY_POLL_S = 0.02
+# The longest sleep, after which a request to stop is noticed.
+_LONGEST_S = 1.0
+# How long to wait for a hub or a Git that does not answer.
+_UNANSWERED_S = 1.0
+
+log = logging.getLogger("synapse_watch")
+
+
+class Patrol:
+    """``tell`` is called with each edit in another's scope, ``stand`` with each new state and the reason for it, and
+    again every ``repeat_s``; ``settle`` with how many files Git moved along with HEAD, once for each move.
+    """
+
+    def __init__(
+        self,
+        here: Checkout,
+        env: Mapping[str, str],
+        *,
+        tell: Callable[[Edit], None],
+        stand: Callable[[str, str], None],
+        settle: Callable[[int], None] = lambda _: None,
+        repeat_s: float = float("inf"),
+    ) -> None:
+        self._root = os.fsencode(here.root)
+        self._git_dir = here.git_dir
+        self._truth = Truth(here, env)
+        self._report = Report(here, env)
+        self._tell = tell
+        self._stand = stand
+        self._settle = settle
+        self._repeat_s = repeat_s
+        self._repeat_due = float("inf")
+        self._stream: Stream | None = None
+        self._state = ("", "")
+        self._head = ""
+        self._head_mark: tuple[object, ...] = ()
+        self._settled = ("", "")
+        self._picture = Picture({}, 0.0)
+        self._pending: dict[bytes, None] = {}
+        # Changes that nobody has owned up to yet, and until when they may.
+        self._doubtful: dict[bytes, float] = {}
+        self._look_due = 0.0
+        self._look_ended = 0.0
+        self._look_cost_s = 0.0
+        self._grown = False
+
+    def run(self, stop: threading.Event) -> None:
+        """Watch until told to stop. A hub or a Git that does not answer is asked again."""
+        begun = False
+        while not stop.is_set():
+            try:
+                if not begun:
+                    self._begin()
+                    begun = True
+                self._round()
+            except (SynapseError, Unanswered) as error:
+                self._state = ("", "")
+                self._look_due = 0.0
+                log.warning("%s: %s", os.fsdecode(self._root), error)
+                stop.wait(_UNANSWERED_S)
+        if self._stream:
+            self._stream.close()
+
+    def _begin(self) -> None:
+        self._open()
+        self._head_mark, self._head = self._truth.head_mark(), self._truth.head()
+        now = time.time()
+        _, self._picture = Picture({}, now).missed(self._truth.dirty(), self._look, now)
+        self._look_due = time.monotonic() + _NOW_AND_THEN_S
+
+    def _open(self) -> None:
+        """Watch anew, so that directories which went unwatched are seen from now on."""
+        old = self._stream
+        try:
+            self._stream = Stream(os.fsdecode(self._root))
+        except Unwatchable as error:
+            self._now("degraded", f"{error}. Looking at all files every {_DEGRADED_S:.0f} s")
+            return
+        if old:
+            old.close()
+        self._now("live", "")
+
+    def _round(self) -> None:
+        for path in self._gather(self._pause()):
+            self._pending[path] = None
+        if (self._pending or self._doubtful) and self._truth.busy():
+            return
+        if self._pending:
+            self._judge(self._pending)
+            self._pending = {}
+        self._settle_doubts()
+        if time.monotonic() >= self._look_due:
+            self._look_at_all()
+        if time.monotonic() >= self._repeat_due:
+            self._announce()
+
+    # ---- what happened ----
+
+    def _pause(self) -> float:
+        if self._pending:
+            return _BUSY_POLL_S
+        due = min([self._look_due, self._repeat_due, *self._doubtful.values()])
+        return min(max(due - time.monotonic(), _BUSY_POLL_S), _LONGEST_S)
+
+    def _gather(self, timeout_s: float) -> list[bytes]:
+        """Paths that were touched, relative to the root; Git's own are left out."""
+        if self._stream is None:
+            time.sleep(timeout_s)
+            return []
+        batch = self._stream.take(timeout_s)
+        found: list[bytes] = []
+        for touched in batch.paths:
+            path = self._relative(touched)
+            if path is None:
+                continue
+            if not _is_directory(touched):
+                found.append(path)
+            elif touched in batch.made:
+                self._grown = True
+                found += [inner for each in stream.beneath(touched) if (inner := self._relative(each))]
+        if found or batch.lost:
+            self._trail(batch.lost)
+        return found
+
+    def _relative(self, touched: str) -> bytes | None:
+        path = os.fsencode(touched)
+        relative = path.removeprefix(self._root + b"/")
+        return None if relative == path or b".git" in relative.split(b"/") else relative
+
+    def _trail(self, lost: str) -> None:
+        """Look at all of it soon: events may be missing from what came."""
+        now = time.monotonic()
+        earliest = self._look_ended + _LOOK_SHARE * self._look_cost_s
+        if lost:
+            self._now("degraded", f"{lost}. All files are being looked at")
+        self._look_due = max(now if self._state[0] == "degraded" else now + _TRAILING_S, earliest)
+
+    # ---- whose it was ----
+
+    def _judge(self, paths: Iterable[bytes]) -> None:
+        """Ask about ``paths``; what may be somebody else's doing is looked at closely."""
+        held = self._report.judge(paths)
+        for edit in held:
+            self._picture.note(edit.path, self._look(edit.path)[0])
+        suspicious = self._spread([edit.path for edit in held if not (edit.certain and edit.by == "holder")])
+        for edit in self._weigh(self._not_gits(suspicious), settled=False):
+            if edit.by == "agent":
+                self._doubtful[edit.path] = 0.0
+            elif edit.by == "unknown":
+                self._doubtful.setdefault(edit.path, time.monotonic() + GRACE_S)
+
+    def _spread(self, paths: list[bytes]) -> list[bytes]:
+        """With the files of a directory that is gone in its place: no event names them."""
+        gone = [path for path in paths if not content.look(self._full(path))]
+        if not gone:
+            return paths
+        within = {*self._truth.tracked(gone), *(path for one in gone for path in self._picture.beneath(one))}
+        for path in within:
+            self._picture.note(path, self._look(path)[0])
+        emptied = {path for path in gone if any(one.startswith(path + b"/") for one in within)}
+        return sorted((set(paths) | within) - emptied)
+
+    def _settle_doubts(self) -> None:
+        now = time.monotonic()
+        due = [path for path, at in self._doubtful.items() if at <= now]
+        if not due:
+            return
+        found = self._weigh(self._not_gits(due), settled=True)
+        for path in due:
+            del self._doubtful[path]
+        for edit in found:
+            if edit.by != "holder":
+                self._tell(edit)
+
+    def _weigh(self, paths: Iterable[bytes], *, settled: bool) -> list[Edit]:
+        seen = [(path, content.read(self._full(path))) for path in paths]
+        return self._report.weigh([pair for pair in seen if not stat.S_ISDIR(pair[1].mode)], settled=settled)
+
+    def _not_gits(self, paths: list[bytes]) -> list[bytes]:
+        """Without what Git ignores, and what Git itself moved with HEAD: its hooks judge that."""
+        ignored = self._truth.ignored(paths)
+        left = [path for path in paths if path not in ignored]
+        mark = self._truth.head_mark()
+        if not left or mark == self._head_mark:
+            return left
+        head = self._truth.head()
+        if head == self._head:
+            return left
+        moved = self._truth.between(self._head, head) - self._truth.dirty().keys()
+        if self._settled != (self._head, head):
+            self._settled = (self._head, head)
+            self._settle(len(moved))
+        return [path for path in left if path not in moved]
+
+    # ---- the truth ----
+
+    def _look_at_all(self) -> None:
+        """Compare with what Git says: whatever no event told of is found here."""
+        if self._truth.busy():
+            self._look_due = time.monotonic() + _TRAILING_S
+            return
+        now, start = time.time(), time.monotonic()
+        mark, head = self._truth.head_mark(), self._truth.head()
+        missed, picture = self._picture.missed(self._truth.dirty(), self._look, now)
+        self._judge(missed)
+        self._picture, self._head, self._head_mark = picture, head, mark
+        self._look_ended = time.monotonic()
+        self._look_cost_s = self._look_ended - start
+        self._reconsider()
+
+    def _reconsider(self) -> None:
+        """Is what made events go missing over?"""
+        if self._grown or self._state[0] == "degraded":
+            self._grown = False
+            if limit := stream.at_limit(self._git_dir):
+                self._now("degraded", f"{limit}. Looking at all files every {_DEGRADED_S:.0f} s as well")
+            elif self._state[0] == "degraded":
+                self._open()
+        pause = _DEGRADED_S if self._state[0] == "degraded" else _NOW_AND_THEN_S
+        self._look_due = max(time.monotonic() + pause, self._look_ended + _LOOK_SHARE * self._look_cost_s)
+
+    def _look(self, path: bytes) -> tuple[Mark, float]:
+        found = content.look(self._full(path))
+        return content.mark(found), found.st_ctime if found else 0.0
+
+    def _full(self, path: bytes) -> bytes:
+        return self._root + b"/" + path
+
+    # ---- how it stands ----
+
+    def _now(self, state: str, reason: str) -> None:
+        if self._state != (state, reason):
+            self._state = (state, reason)
+            self._announce()
+
+    def _announce(self) -> None:
+        self._repeat_due = time.monotonic() + self._repeat_s
+        self._stand(*self._state)
+
+
+def _is_directory(path: str) -> bool:
+    found = content.look(os.fsencode(path))
+    return found is not None and stat.S_ISDIR(found.st_mode)

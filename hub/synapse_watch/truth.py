@@ -1,0 +1,138 @@
+"""What Git says of a checkout: asked in a child that may be killed, and that runs nothing of the repository's own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+
+from synapse_git import git
+from synapse_git.checkout import Checkout
+from synapse_git.errors import CheckoutError
+
+# No monitor, no hooks, no locks that a user's command may need, no fetching of what is missing.
+_SETTINGS = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+_DEADLINE_S = 120.0
+# A lock file older than this was left behind by a Git that died.
+_STALE_LOCK_S = 60.0
+_LOCKS = ("index.lock", "HEAD.lock")
+
+
+class Unanswered(Exception):
+    """Git did not answer, or not in time."""
+
+
+class Truth:
+    """Questions about one checkout. Paths are bytes, relative to its root."""
+
+    def __init__(self, here: Checkout, env: Mapping[str, str]) -> None:
+        self._here = here
+        self._env = {**git.scrubbed(env), "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+
+    def busy(self) -> bool:
+        """Is Git in the midst of moving files, index or HEAD?"""
+        for name in _LOCKS:
+            try:
+                age = time.time() - os.stat(f"{self._here.git_dir}/{name}").st_mtime
+            except OSError:
+                continue
+            if age < _STALE_LOCK_S:
+                return True
+        return False
+
+    def head(self) -> str:
+        """The commit that HEAD names; '' where there is none yet."""
+        status, output = self._ask(["rev-parse", "-q", "--verify", "HEAD^{commit}"])
+        return output.decode("ascii").strip() if status == 0 else ""
+
+    def head_mark(self) -> tuple[object, ...]:
+        """Changes whenever HEAD may have moved; costs no process."""
+        here = self._here
+        head = _small(f"{here.git_dir}/HEAD")
+        reference = head.removeprefix(b"ref: ").strip()
+        loose = b""
+        if reference != head.strip():
+            loose = _small(os.fsencode(here.common_dir) + b"/" + reference)
+        tables = (f"{here.common_dir}/packed-refs", f"{here.common_dir}/reftable/tables.list")
+        return (head, loose, *(_stamp(path) for path in (*tables, f"{here.git_dir}/reftable/tables.list")))
+
+    def index_mark(self) -> tuple[int, ...]:
+        """Changes whenever the index does."""
+        return _stamp(f"{self._here.git_dir}/index")
+
+    def dirty(self) -> dict[bytes, bytes]:
+        """What differs from index or HEAD, and what is untracked and not ignored: path → its two letters."""
+        output = self._must(
+            ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all"]
+        )
+        return {entry[3:]: entry[:2] for entry in output.split(b"\0")[:-1]}
+
+    def between(self, old: str, new: str) -> set[bytes]:
+        """Paths in which two commits differ; '' is the empty tree."""
+        if not (old and new):
+            output = self._must(["ls-tree", "-r", "-z", "--name-only", "--full-tree", old or new])
+        else:
+            output = self._must(["diff-tree", "-r", "-z", "--no-renames", "--name-only", "--no-commit-id", old, new])
+        return set(output.split(b"\0")[:-1])
+
+    def tracked(self, paths: Sequence[bytes]) -> list[bytes]:
+        """The files of the index that are at or beneath ``paths``."""
+        if not paths:
+            return []
+        specs = [os.fsdecode(b":(top,literal)" + path) for path in paths]
+        return self._must(["ls-files", "-z", "--", *specs]).split(b"\0")[:-1]
+
+    def ignored(self, paths: Sequence[bytes]) -> set[bytes]:
+        """Those of ``paths`` that Git ignores. A tracked file is never ignored."""
+        if not paths:
+            return set()
+        status, output = self._ask(["check-ignore", "-z", "--stdin"], b"".join(path + b"\0" for path in paths))
+        if status <= 1:
+            return set(output.split(b"\0")[:-1])
+        if len(paths) == 1:
+            return set()
+        # It gives up at a path beneath a link or in a submodule, and says nothing of the others.
+        half = len(paths) // 2
+        return self.ignored(paths[:half]) | self.ignored(paths[half:])
+
+    def _must(self, arguments: list[str]) -> bytes:
+        status, output = self._ask(arguments)
+        if status:
+            raise Unanswered(f"git {arguments[0]} ended with {status}")
+        return output
+
+    def _ask(self, arguments: list[str], given: bytes = b"") -> tuple[int, bytes]:
+        """Raises: Unanswered."""
+        try:
+            program = git.program(self._env)
+            ended = subprocess.run(
+                [program, "-C", self._here.root, *_SETTINGS, *arguments],
+                env=self._env,
+                input=given,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                timeout=_DEADLINE_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise Unanswered(f"git {arguments[0]} took longer than {_DEADLINE_S:.0f} s") from None
+        except (OSError, CheckoutError) as error:
+            raise Unanswered(str(error)) from error
+        return ended.returncode, ended.stdout
+
+
+def _small(path: str | bytes) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(4096)
+    except OSError:
+        return b""
+
+
+def _stamp(path: str) -> tuple[int, ...]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return (found.st_ino, found.st_size, found.st_mtime_ns)

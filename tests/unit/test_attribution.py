@@ -1,0 +1,85 @@
+"""Who changed a file that somebody holds, on paper."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from synapse_hub.announcements import Announcements
+from synapse_hub.core.attribution import Announced, Change, undisputed, writer
+from synapse_hub.core.claim import Claim
+
+NOW = 1000.0
+HELD = NOW - 600
+BOTH = {"ana", "bo"}
+
+
+def claim(**given: Any) -> Claim:
+    fields: dict[str, Any] = {"task_id": "t", "namespace": "", "owner": "ana", "principal": "p", "worktree": "wt:1"}
+    fields |= {"paths": ("src",), "ttl_s": 3600.0, "epoch": 1, "granted_at": HELD, "lease_expires_at": NOW + 3600}
+    return Claim(**(fields | given))
+
+
+def wrote(agent: str, sha256: str | None, at: float = NOW) -> Announced:
+    return Announced(agent, at, written=True, sha256=sha256)
+
+
+def _change(sha256: str | msgspec.UnsetType | None = msgspec.UNSET, changed_at: float = NOW) -> Change:
+    return Change("src/a", changed_at, sha256)
+
+
+CASES: list[tuple[str, list[Announced], set[str], dict[str, Any], str]] = [
+    ("alone, it is the holder", [], {"ana"}, {}, "ana"),
+    ("not alone, nobody knows", [], BOTH, {}, ""),
+    ("only the other is there, and yet nobody knows", [], {"bo"}, {}, ""),
+    ("another's tool wrote just this", [wrote("bo", "h")], BOTH, {"sha256": "h"}, "bo"),
+    ("another's tool took it away", [wrote("bo", None)], BOTH, {"sha256": None}, "bo"),
+    ("another's tool wrote something else", [wrote("bo", "other")], BOTH, {"sha256": "h"}, ""),
+    ("another's tool wrote this, but long before", [wrote("bo", "h", NOW - 30)], BOTH, {"sha256": "h"}, ""),
+    ("another's tool wrote, content unseen", [wrote("bo", "h")], BOTH, {}, ""),
+    ("two others wrote the same", [wrote("bo", "h"), wrote("cy", "h")], BOTH, {"sha256": "h"}, ""),
+    ("the holder wrote the same as another", [wrote("bo", "h"), wrote("ana", "h")], BOTH, {"sha256": "h"}, "ana"),
+    ("the holder is about to", [Announced("ana", NOW - 10)], BOTH, {"sha256": "h"}, "ana"),
+    ("the holder was about to, long ago", [Announced("ana", NOW - 100)], BOTH, {"sha256": "h"}, ""),
+    ("the holder's formatter ran", [wrote("ana", "x", NOW - 1)], BOTH, {"sha256": "h"}, "ana"),
+    ("the holder had finished", [Announced("ana", NOW - 20), wrote("ana", "x", NOW - 19)], BOTH, {"sha256": "h"}, ""),
+    ("another is about to", [Announced("bo", NOW - 1)], BOTH, {"sha256": "h"}, ""),
+    ("it was not held yet", [wrote("bo", "h", HELD - 1)], BOTH, {"sha256": "h", "changed_at": HELD - 1}, "ana"),
+]
+
+
+@pytest.mark.parametrize("said, present, change, expected", [case[1:] for case in CASES], ids=[c[0] for c in CASES])
+def test_what_excuses_is_taken_generously_and_what_accuses_is_not(
+    said: list[Announced], present: set[str], change: dict[str, Any], expected: str
+) -> None:
+    """A name comes of that agent's own word about this very content, and of nothing else."""
+    assert writer(claim(), _change(**change), said, present) == expected
+
+
+def test_an_automatic_claim_announces_the_edit_it_was_taken_for() -> None:
+    """It needs no further word; later changes do."""
+    taken = claim(task_id="auto:1", granted_at=NOW - 1)
+    assert writer(taken, Change("src/a", NOW), [], BOTH) == "ana"
+    assert writer(taken, Change("src/a", NOW + 100), [], BOTH) == ""
+
+
+def test_alone_is_undisputed_unless_another_has_said_something() -> None:
+    """Then the content has to be looked at."""
+    change = Change("src/a", NOW)
+    assert undisputed(claim(), change, [], {"ana"})
+    assert not undisputed(claim(), change, [wrote("bo", "h")], {"ana"})
+    assert not undisputed(claim(), change, [], BOTH)
+
+
+def test_announcements_are_forgotten_by_age_and_by_number() -> None:
+    """Memory stays bounded, and the newest word on each path is the last to go."""
+    tree, said = ("", "wt:1"), Announcements()
+    said.add(tree, [("a", wrote("bo", str(number), NOW)) for number in range(50)])
+    assert [one.sha256 for one in said.of(tree, "a", NOW)][-1] == "49"
+    assert len(said.of(tree, "a", NOW)) == 16
+    assert said.of(tree, "a", NOW + 121) == [] and said.of(("", "wt:2"), "a", NOW) == []
+    said.add(tree, [(f"f{number}", wrote("bo", "h", NOW + 1)) for number in range(20_001)])
+    assert said.of(tree, "a", NOW + 1) == [] and said.of(tree, "f20000", NOW + 1)
+    assert said.present(tree, NOW + 1) == {"bo"} and said.present(tree, NOW + 4000) == set()

@@ -1,0 +1,103 @@
+"""A watcher in the foreground, as a test sees it: what it has said so far, as documents."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from synapse_git import client
+from tests.box import PROGRAMS, Box
+
+PATIENCE_S = 30.0
+
+
+class Watching:
+    """``said``: every document it printed, oldest first."""
+
+    def __init__(self, box: Box, cwd: Path) -> None:
+        self.process = subprocess.Popen(
+            [PROGRAMS / "synapse-git", "watch", "--json"],
+            cwd=cwd,
+            env=box.env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self.said: list[dict[str, Any]] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout
+        for line in self.process.stdout:
+            self.said.append(json.loads(line))
+
+    def edits(self) -> dict[str, str]:
+        """Path → by whom, of every edit told of."""
+        return {
+            one["path"] if isinstance(one["path"], str) else one["path"]["b64"]: one["agent"]
+            for one in list(self.said)
+            if one["kind"] == "foreign_edit"
+        }
+
+    def states(self) -> list[str]:
+        return [one["state"] for one in list(self.said) if one["kind"] == "state"]
+
+    def until(self, holds: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
+        """Wait until ``holds``; fail with all that was said."""
+        deadline = time.monotonic() + patience_s
+        while not holds():
+            assert self.process.poll() is None, self.process.stderr and self.process.stderr.read()
+            assert time.monotonic() < deadline, self.said[-20:]
+            time.sleep(0.02)
+
+    def end(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+        self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self._reader.join(10)
+        for pipe in (self.process.stdout, self.process.stderr):
+            if pipe:
+                pipe.close()
+
+
+@contextmanager
+def watching(box: Box, cwd: Path | None = None) -> Iterator[Watching]:
+    """`synapse-git watch` until the block ends, from the moment on at which it sees."""
+    watch = Watching(box, cwd or box.cwd)
+    try:
+        watch.until(watch.states)
+        yield watch
+    finally:
+        watch.end()
+
+
+def worktree(box: Box, cwd: Path | None = None) -> dict[str, Any]:
+    """What `status` knows of a worktree."""
+    root = os.fspath(cwd or box.cwd)
+    (found,) = (one for one in box.synapse("status", "--json").json()["worktrees"] if one["root"] == root)
+    return dict(found)
+
+
+def announce(box: Box, agent: str, path: str, sha256: str | None, cwd: Path | None = None) -> None:
+    """What an agent's own tool says after an edit."""
+    here = worktree(box, cwd)
+    body = {
+        "agent": agent,
+        "namespace": here["namespace"],
+        "worktree": here["worktree"],
+        "edits": [{"path": path, "sha256": sha256}],
+    }
+    client.command(box.env, "/v2/edits", body)
