@@ -25,6 +25,29 @@ _JSON = ("Content-Type", "application/json")
 _PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
 
 
+class Asker:
+    """On whose behalf this process asks, and how many messages wait for that agent by the hub's last word.
+
+    One for the process, as a process is one command of one agent.
+    """
+
+    __slots__ = ("agent", "pending")
+
+    def __init__(self) -> None:
+        self.agent = ""
+        self.pending = 0
+
+    def headers(self) -> list[tuple[str, str]]:
+        return [("Synapse-Agent", quote(self.agent))] if self.agent else []
+
+    def hear(self, answer: Answer) -> None:
+        """Take note of what an answer says beside its document."""
+        self.pending = int(answer.headers.get("synapse-pending", "0"))
+
+
+ASKER = Asker()
+
+
 class Reply:
     """A success: ``raw`` is the hub's document as it came, ``headers`` have lower-case names."""
 
@@ -68,7 +91,7 @@ def judge(env: Mapping[str, str], agent: str, namespace: str, tree: str, paths: 
 
     headers = [
         ("Content-Type", "application/x-synapse-paths"),
-        ("Synapse-Agent", quote(agent)),
+        *([("Synapse-Agent", quote(agent))] if agent != ASKER.agent else []),
         ("Synapse-Namespace", quote(namespace)),
         ("Synapse-Worktree", quote(tree)),
         ("Synapse-Action", "edit"),
@@ -147,6 +170,19 @@ def _ask(
     """Ask, and once more if the connection broke (a hub that was killed is started again, and knows the key) or if an
     older hub answered, which may not know what is asked of it. What that one did is done.
     """
+    answer = _exchange(env, method, target, [*ASKER.headers(), *headers], body, patience_s)
+    ASKER.hear(answer)
+    return answer
+
+
+def _exchange(
+    env: Mapping[str, str],
+    method: str,
+    target: str,
+    headers: Sequence[tuple[str, str]],
+    body: bytes,
+    patience_s: float,
+) -> Answer:
     deadline = time.monotonic() + CLIENT_DEADLINE_SECONDS + patience_s
     broken: HubUnreachable | None = None
     with _connect(env, deadline) as line:

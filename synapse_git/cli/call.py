@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import binding, checkout, identity
+from synapse_git import binding, checkout, client, identity
 from synapse_git.errors import CheckoutError
 
 TYPE_CHECKING = False
@@ -106,6 +106,8 @@ class Call:
         """
         here = self.checkout_if_any()
         explicit = self._values["agent"]
-        return identity.who(
+        name = identity.who(
             explicit if isinstance(explicit, str) else None, self.env, here.outer.git_dir if here else ""
         )
+        client.ASKER.agent = name
+        return name

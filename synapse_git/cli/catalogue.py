@@ -18,6 +18,7 @@ GROUPS = {
         "checkpoint": "checkpoint",
         "heartbeat": "heartbeat",
     },
+    "Talk": {"send": "send", "inbox": "inbox", "ack": "ack"},
     "Look": {"status": "status", "show": "show", "log": "log", "watch": "watch"},
     "Set up": {
         "install": "install",

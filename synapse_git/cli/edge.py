@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import sys
 
-from synapse_git.cli import express, output
+from synapse_git import client
+from synapse_git.cli import express, output, phrase
 from synapse_git.cli.call import Call
 from synapse_git.errors import EXIT_BUG, SynapseError
 
@@ -16,7 +17,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from synapse_git.cli.verb import Verb
+
 _INTERRUPTED = 130
+# Verbs whose user is looking at the messages.
+_READING = ("inbox", "ack")
 
 
 def run(argv: Sequence[str], env: Mapping[str, str]) -> int:
@@ -26,8 +31,7 @@ def run(argv: Sequence[str], env: Mapping[str, str]) -> int:
         try:
             status = _dispatch(argv, env)
         except SynapseError as error:
-            output.failure(error, json=json)
-            status = error.exit_status
+            status = _failed(error, json=json)
         output.settle()
     except KeyboardInterrupt:
         status = _INTERRUPTED
@@ -49,7 +53,30 @@ def _dispatch(argv: Sequence[str], env: Mapping[str, str]) -> int:
             return answered
         found = answered
     verb, values = found
-    return verb.run(Call(values, env))
+    return _carry_out(verb, Call(values, env))
+
+
+def _carry_out(verb: Verb, call: Call) -> int:
+    try:
+        status = verb.run(call)
+    except SynapseError as error:
+        status = _failed(error, json=call.json)
+    if verb.name not in _READING and not call.json:
+        _mention_messages(call)
+    return status
+
+
+def _failed(error: SynapseError, *, json: bool) -> int:
+    output.failure(error, json=json)
+    return error.exit_status
+
+
+def _mention_messages(call: Call) -> None:
+    """A quiet line where something waits for the agent, as the hub said beside its last answer."""
+    if waiting := client.ASKER.pending:
+        output.settle()  # the answer comes first
+        count = "1 message waits" if waiting == 1 else f"{waiting} messages wait"
+        output.message(f"{count} for {client.ASKER.agent}: {phrase.command(call, 'inbox')}")
 
 
 def _completing(env: Mapping[str, str]) -> bool:

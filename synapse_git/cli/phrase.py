@@ -27,8 +27,13 @@ def shell(word: str) -> str:
 
 def typed(call: Call, verb: str, task: str) -> str:
     """The command that does ``verb`` to ``task`` under the name this call acts under."""
+    return command(call, f"{verb} -t {shell(task)}")
+
+
+def command(call: Call, rest: str) -> str:
+    """The program with ``rest``, under the name this call acts under."""
     agent = call.text("agent")
-    return f"synapse-git {verb} -t {shell(task)}" + (f" --agent {shell(agent)}" if agent else "")
+    return f"synapse-git {rest}" + (f" --agent {shell(agent)}" if agent else "")
 
 
 def paths(claim: Mapping[str, Any], *, most: int = _NAMED) -> str:

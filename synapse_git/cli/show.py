@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 def run(call: Call) -> int:
     """Exit 0: shown. NOT_HELD: nobody holds that task."""
     task = call.text("task")
+    call.agent()
     reply = client.query(call.hub, "/v2/claims", task_id=task)
     found = reply.document["claims"]
     here = call.checkout_if_any()

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 def run(call: Call) -> int:
     """Exit 0. ``--json``: ``{claims, worktrees}``, everything the hub knows."""
+    if not call.json:
+        call.agent()  # so that the hub can say whether something waits for it
     claims = client.claims(call.hub)
     reply = client.query(call.hub, "/v2/worktrees").document
     worktrees = _as_they_stand(reply["worktrees"], call.env)

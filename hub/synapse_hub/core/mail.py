@@ -81,7 +81,9 @@ class Mail(msgspec.Struct, frozen=True):
         return sorted(own, key=lambda message: message.seq)
 
     def pending(self, agent: str, now: float) -> int:
-        """How many messages wait for ``agent``: a count of what was not acknowledged, no more."""
+        """How many messages wait for ``agent``: a count of what was not acknowledged, no more. None for nobody."""
+        if not agent:
+            return 0
         return len(self.box(agent)) + len(self._heard(agent, now, self.watermark(agent)))
 
     def _heard(self, agent: str, now: float, after: int) -> list[Message]:

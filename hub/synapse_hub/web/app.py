@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.web import answer, claims, edits, events, guard, health, messages, watch, worktrees
-from synapse_hub.web.desk import Desk, Rejected
+from synapse_hub.web.desk import Desk, Rejected, asker
 
 Handler = Callable[[Desk, Request], Awaitable[Response]]
 
@@ -60,10 +60,13 @@ def make_app(desk: Desk) -> Starlette:
 def _endpoint(desk: Desk, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         try:
-            return await handler(desk, request)
+            response = await handler(desk, request)
         except Rejected as rejected:
-            return answer.problem(rejected.refusal, desk.hub.state.seq, desk.hub.now())
+            response = answer.problem(rejected.refusal, desk.hub.state.seq, desk.hub.now())
         except ClientDisconnect:
             return Response(status_code=499)
+        if pending := desk.hub.state.mail.pending(asker(request), desk.hub.now()):
+            response.headers["Synapse-Pending"] = str(pending)
+        return response
 
     return endpoint

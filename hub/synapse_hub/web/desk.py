@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from urllib.parse import unquote
 
 from starlette.requests import Request
 
@@ -20,6 +21,8 @@ from synapse_hub.waiting import Patience
 from synapse_hub.watchers import Watchers
 
 PEER = "synapse.peer_uid"
+# The agent that a request's body speaks for.
+ASKER = "synapse.agent_name"
 
 
 class Rejected(Exception):
@@ -117,6 +120,12 @@ def _nobody() -> None:
     pass
 
 
+def asker(request: Request) -> str:
+    """Whom a request is made for, by its own word: the header ``Synapse-Agent``, else its body; '' if it says none."""
+    given = request.headers.get("synapse-agent")
+    return str(request.scope.get(ASKER, "")) if given is None else unquote(given, errors="replace")
+
+
 def principal(request: Request) -> str:
     """What the asker's quota is charged to: the uid that the kernel names. Spec: INV-ME-5."""
     uid = request.scope.get(PEER)
@@ -131,9 +140,11 @@ async def read(request: Request, kind: type[T]) -> tuple[bytes, T]:
         raise Rejected("INVALID_REQUEST", "the body must be application/json", "Send Content-Type: application/json")
     raw = await read_capped(request)
     try:
-        return raw, parse(raw, kind)
+        body = parse(raw, kind)
     except Malformed as error:
         raise Rejected("INVALID_REQUEST", str(error), "See the wire reference for the fields of this route") from None
+    request.scope[ASKER] = getattr(body, "agent", "")
+    return raw, body
 
 
 async def read_capped(request: Request) -> bytes:

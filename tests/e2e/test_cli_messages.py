@@ -1,0 +1,92 @@
+"""send, inbox, ack: what one agent says another reads, and its next command says that something waits."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+from tests.box import PROGRAMS, Box
+
+
+def test_what_is_sent_waits_until_it_is_acknowledged(box: Box) -> None:
+    """Also over a hub that is stopped in between; without a number ack means what inbox has shown."""
+    assert "waits there until ben" in box.done("synapse-git", "send", "--to", "ben", "src is", "yours", agent="ana")
+    box.done("synapse-git", "send", "lunch", agent="ana")
+    box.stop_hub()
+    shown = box.done("synapse-git", "inbox", agent="ben")
+    assert "ana to you: src is yours\n" in shown and "ana to everyone: lunch\n" in shown
+    assert box.done("synapse-git", "inbox", agent="ben") == shown
+    box.done("synapse-git", "send", "--to", "ben", "too late to be shown", agent="cyd")
+    assert "not read yet: 1" in box.done("synapse-git", "ack", agent="ben")
+    assert "cyd to you: too late" in box.done("synapse-git", "inbox", agent="ben")
+    box.done("synapse-git", "ack", agent="ben")
+    assert box.done("synapse-git", "inbox", agent="ben") == "nothing waits for ben\n"
+    assert box.done("synapse-git", "inbox", agent="ana") == "nothing waits for ana\n"
+
+
+def test_the_next_command_says_that_something_waits(repo: Path, box: Box) -> None:
+    """One line on standard error, of verbs that act for an agent; never with --json, never of what was read."""
+    box.done("synapse-git", "send", "--to", "ben", "one", agent="ana")
+    line = "1 message waits for ben: synapse-git inbox\n"
+    for command in (["claim", "src", "-t", "x"], ["renew"], ["status"], ["show", "x"], ["check", "src"], ["release"]):
+        assert box.synapse(*command, agent="ben").err.endswith(line), command
+    assert "waits" not in box.synapse("status", "--json", agent="ben").text
+    assert "waits" not in box.synapse("status", agent="cyd").err
+    assert box.synapse("status", "--agent", "ben").err == line.replace("inbox", "inbox --agent ben")
+    assert box.synapse("inbox", agent="ben").err == ""
+    box.done("synapse-git", "send", "two", agent="ana")
+    refused = box.synapse("release", "-t", "nothing", agent="ben")
+    assert refused.code == 1 and refused.err.endswith("2 messages wait for ben: synapse-git inbox\n")
+    box.done("synapse-git", "ack", "1000", agent="ben")
+    assert box.synapse("status", agent="ben").err == ""
+
+
+def test_messages_as_documents(box: Box) -> None:
+    """The wire's own members; several lines stay several; ack tells the watermark."""
+    sent = json.loads(box.done("synapse-git", "send", "--json", "--to", "ben", "first\nsecond \x1b[31m", agent="ana"))
+    assert sent["delivered"] is False
+    found = box.synapse("inbox", "--json", agent="ben").json()
+    assert found["pending"] == 1
+    (message,) = found["messages"]
+    assert message["seq"] == sent["seq"] and message["body"] == "first\nsecond \x1b[31m" and message["to"] == "ben"
+    assert abs(message["client_timestamp"] - time.time()) < 60 and len(message["client_msg_id"]) == 16
+    shown = box.done("synapse-git", "inbox", agent="ben").splitlines()
+    assert shown[0].endswith("ana to you: first") and shown[1] == "    second \\x1b[31m"
+    done = box.synapse("ack", "--json", agent="ben").json()
+    assert (done["watermark"], done["pending"]) == (sent["seq"], 0)
+
+
+def test_what_cannot_be_sent_says_why(box: Box) -> None:
+    """Nothing to say, too much of it, a name nobody can have."""
+    assert box.synapse("send", "--to", "ben", agent="ana").code == 2
+    refused = box.synapse("send", "x" * 20_000, agent="ana")
+    assert refused.code == 1 and refused.err.startswith("TOO_LARGE: a message is at most 16384 bytes, this has 20000")
+    refused = box.synapse("send", "hello", "--agent", "synapse-git")
+    assert refused.code == 1 and refused.err.startswith("NAME_OWNED: ")
+    assert box.synapse("ack", "-1", agent="ana").code == 2
+
+
+def test_follow_shows_messages_as_they_come(box: Box) -> None:
+    """What waits first, then each new one for this agent, each once, and ack then means all of them."""
+    box.done("synapse-git", "send", "--to", "ben", "before", agent="ana")
+    command = [str(PROGRAMS / "synapse-git"), "inbox", "--follow", "--json"]
+    env = box.env | {"SYNAPSE_AGENT": "ben"}
+    with subprocess.Popen(command, cwd=box.cwd, env=env, stdout=subprocess.PIPE, text=True) as following:
+        try:
+            assert following.stdout is not None
+            assert json.loads(following.stdout.readline())["body"] == "before"
+            box.done("synapse-git", "send", "--to", "cyd", "not yours", agent="ana")
+            box.done("synapse-git", "send", "my own", agent="ben")
+            box.done("synapse-git", "send", "after", agent="ana")
+            last = json.loads(following.stdout.readline())
+        finally:
+            following.kill()
+    assert last["body"] == "after" and last["to"] is None
+    waiting = box.synapse("inbox", "--json", agent="ben").json()["messages"]
+    assert waiting[-1] == last
+    assert box.synapse("ack", "--json", agent="ben").json()["watermark"] == last["seq"]
+    (kept,) = (box.state / "shown").iterdir()
+    assert os.stat(kept).st_mode & 0o777 == 0o600
