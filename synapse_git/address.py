@@ -51,6 +51,11 @@ def address_file(state: str) -> str:
     return state + "/address"
 
 
+def token_file(state: str) -> str:
+    """What proves a client to the hub's loopback listener: 0600, one line."""
+    return state + "/token"
+
+
 def configured(env: Mapping[str, str]) -> str:
     """``SYNAPSE_HUB``: a socket path or URL that replaces the search; then no hub is started."""
     return env.get("SYNAPSE_HUB", "")

@@ -34,6 +34,8 @@ MAX_LISTED_MESSAGES = 200
 # Names, signatures, resources, in seconds. Spec: INV-CK-2
 DEFAULT_MESSAGE_AUTH_WINDOW_SECONDS = 10.0
 DEFAULT_MESSAGE_AUTH_FUTURE_SKEW_SECONDS = 1.0
+# Signed requests within that window that are told apart; more are refused.
+MAX_REMEMBERED_NONCES = 100_000
 DEFAULT_LEASE_OFFLINE_TTL = 3600.0
 DEFAULT_RESOURCE_TTL_SECONDS = 300.0
 

@@ -39,6 +39,8 @@ def retire(env: Mapping[str, str], version: str, pid: int) -> bool:
 def serving(env: Mapping[str, str]) -> int:
     """The process that listens on the socket, from the kernel: a hub that hangs need not answer. 0: there is none."""
     path = address.configured(env) or address.recorded(address.state_dir(env))
+    if "://" in path:
+        raise HubUnreachable("a hub that SYNAPSE_HUB names by URL is ended where it runs. Unset SYNAPSE_HUB there")
     try:
         with closing(_socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)) as sock:
             sock.settimeout(CLIENT_DEADLINE_SECONDS)

@@ -1,4 +1,4 @@
-"""One HTTP/1.1 exchange over the hub's Unix socket, with a deadline.
+"""One HTTP/1.1 exchange with the hub, over its Unix socket, with a deadline.
 
 Both ends are ours, so this reads what the hub writes and no more. Stdlib only, through ``_socket``: importing
 ``http.client`` costs a hook three times what the whole exchange does.
@@ -40,15 +40,25 @@ class Line:
             OSError: nobody listens there.
             HubUnreachable: the socket or its server is not this user's, or the deadline passed.
         """
+        self._begin("hub", ())
         self._deadline = deadline
-        self._buffer = b""
-        self.sent = False
         check_socket(path)
         self._socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        self._connect(path)
+
+    def _begin(self, host: str, always: tuple[tuple[str, str], ...]) -> None:
+        """``always``: headers of every request."""
+        self._host = host
+        self._always = always
+        self._buffer = b""
+        self.sent = False
+
+    def _connect(self, place: str | tuple[str, int]) -> None:
         try:
             self._wait()
-            self._socket.connect(path)
-            _check_server(self._socket)
+            self._socket.connect(place)
+            if isinstance(place, str):
+                _check_server(self._socket)
         except TimeoutError:
             self._socket.close()
             raise HubUnreachable("the hub does not accept connections in time") from None
@@ -102,8 +112,8 @@ class Line:
             raise HubUnreachable(f"the stream broke off: {broken or type(broken).__name__}") from broken
 
     def _send(self, method: str, target: str, headers: Iterable[tuple[str, str]], body: bytes) -> None:
-        lines = [f"{method} {target} HTTP/1.1", "Host: hub", f"Content-Length: {len(body)}"]
-        lines += [f"{name}: {value}" for name, value in headers]
+        lines = [f"{method} {target} HTTP/1.1", f"Host: {self._host}", f"Content-Length: {len(body)}"]
+        lines += [f"{name}: {value}" for name, value in (*self._always, *headers)]
         head = "\r\n".join([*lines, "", ""]).encode("ascii")
         self._wait()
         self.sent = True

@@ -32,7 +32,7 @@ def connect(env: Mapping[str, str], *, deadline: float, start_deadline: float) -
         HubUnreachable: with the reason and what to type.
     """
     if chosen := address.configured(env):
-        return _connect_configured(chosen, deadline)
+        return _connect_configured(chosen, env, deadline)
     state = address.state_dir(env)
     line = _try(address.recorded(state), deadline)
     return line or _start(state, env, start_deadline)
@@ -41,14 +41,16 @@ def connect(env: Mapping[str, str], *, deadline: float, start_deadline: float) -
 def connect_running(env: Mapping[str, str], *, deadline: float) -> Line | None:
     """A line to a hub that runs already, or None. Starts nothing."""
     if chosen := address.configured(env):
-        return _connect_configured(chosen, deadline)
+        return _connect_configured(chosen, env, deadline)
     return _try(address.recorded(address.state_dir(env)), deadline)
 
 
-def _connect_configured(chosen: str, deadline: float) -> Line:
-    if "://" in chosen:
-        raise HubUnreachable(f"SYNAPSE_HUB={chosen}: only the path of a Unix socket is understood")
+def _connect_configured(chosen: str, env: Mapping[str, str], deadline: float) -> Line:
     try:
+        if "://" in chosen:
+            from synapse_git.loopback import LoopbackLine
+
+            return LoopbackLine(chosen, address.token_file(address.state_dir(env)), deadline)
         return Line(chosen, deadline)
     except OSError as error:
         raise HubUnreachable(

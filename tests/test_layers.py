@@ -23,8 +23,8 @@ PACKAGES = {
 }
 # Stdlib-only, and light enough for a hook.
 LIGHT = frozenset(
-    "binding document constants errors scope address exchange starter git record checkout identity explain".split()  # noqa: SIM905
-) | {"policy"}
+    "binding document constants errors scope address exchange loopback starter git record".split()  # noqa: SIM905
+) | {"checkout", "identity", "explain", "policy"}
 FOUNDATION = LIGHT | {"protocol"}
 # What the watcher asks the hub through, as the command line does.
 ASKING = LIGHT | {"client", "document"}

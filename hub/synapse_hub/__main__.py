@@ -18,7 +18,7 @@ from contextlib import suppress
 from synapse_git import __version__, address
 from synapse_git.errors import EXIT_BUG, EXIT_UNREACHABLE, EXIT_USAGE
 from synapse_git.starter import log_file
-from synapse_hub import spool
+from synapse_hub import hubfile, spool
 from synapse_hub.clock import open_clock
 from synapse_hub.core.claim import TreeKey
 from synapse_hub.filesystem import refuse_network_disk
@@ -26,7 +26,9 @@ from synapse_hub.hub import Hub
 from synapse_hub.journal import archive, restart
 from synapse_hub.journal.journal import Journal, JournalBroken
 from synapse_hub.journal.store import StoreError
+from synapse_hub.web.app import make_app
 from synapse_hub.web.desk import Desk
+from synapse_hub.web.listening import Listening
 from synapse_hub.web.server import serve
 from synapse_hub.web.socket import SocketUnavailable, announce, bind, remove
 
@@ -134,6 +136,7 @@ def _run(state: str) -> None:
         # What was committed is in the journal; the next client starts another hub.
         on_bug=lambda: os._exit(EXIT_BUG),
     )
+    team = _hub_file(state)
     listener, path = bind(state, os.environ)
     desk = Desk(hub, socket_path=path, journal_path=journal.path)
     hub.start()
@@ -149,12 +152,23 @@ def _run(state: str) -> None:
 
     try:
         spool.ingest(os.path.join(state, "overrides"), hub.transact)
-        serve(desk, listener, ready=ready, round_=round_)
+        app = make_app(desk)
+        listening = Listening(state, app, desk, lambda: team)
+        serve(app, desk, listener, started=listening.open, ready=ready, round_=round_)
     finally:
         hub.stop()
         remove(path)
         os.close(lock)
     log.info("hub ended at event %d", hub.state.seq)
+
+
+def _hub_file(state: str) -> hubfile.HubFile:
+    """What is configured; a file that is broken configures nothing."""
+    try:
+        return hubfile.read(state) or hubfile.HubFile()
+    except hubfile.HubFileBroken as error:
+        log.error("%s", error)
+        return hubfile.HubFile()
 
 
 def _lock(state: str, patience_s: float = _TAKEOVER_S) -> int:

@@ -11,6 +11,7 @@ import itertools
 import logging
 import queue
 import threading
+import time
 import uuid
 from collections.abc import Callable, Sequence
 
@@ -28,6 +29,7 @@ from synapse_hub.journal.journal import Journal, JournalBroken
 from synapse_hub.journal.snapshot import Snapshot
 from synapse_hub.journal.store import StoreError
 from synapse_hub.snapshots import Snapshots
+from synapse_hub.tally import Tally
 from synapse_hub.waiting import Patience, WaitingRoom
 
 MAX_BATCH = 256
@@ -92,6 +94,7 @@ class Hub:
         self._on_publish = on_publish
         self._on_bug = on_bug
         self._state = state
+        self.tally = Tally()
         self._last_now = 0.0
         self._inbox: queue.SimpleQueue[_Ticket | Snapshot | None] = queue.SimpleQueue()
         self._snapshots = Snapshots(journal, self._inbox.put)
@@ -112,6 +115,11 @@ class Hub:
     @property
     def granting(self) -> bool:
         return not self._suspect_batch
+
+    @property
+    def waiting(self) -> int:
+        """How many claims wait for others to end."""
+        return len(self._room)
 
     @property
     def hub_id(self) -> str:
@@ -217,6 +225,7 @@ class Hub:
         return min(max(min(due) - self.now(), 0.0), longest)
 
     def _transact_batch(self, tickets: list[_Ticket]) -> None:
+        began = time.monotonic()
         candidate, events, answers = self._state, list[AnyEvent](), list[Answered]()
         probe = False
         for ticket in tickets:
@@ -242,6 +251,7 @@ class Hub:
         self._publish(candidate, events)
         for ticket, answer in zip(tickets, answers, strict=True):
             self._answer(ticket, answer)
+        self.tally.batch(time.monotonic() - began)
 
     def _answer(self, ticket: _Ticket, answer: Answered) -> None:
         """Reply, or let a refused claim that has patience wait."""
@@ -258,6 +268,7 @@ class Hub:
     def _reply(self, ticket: _Ticket, answer: Answered) -> None:
         self._room.leave(ticket.place)
         self._waiting.pop(ticket.place, None)
+        self.tally.answer(ticket.command, answer.outcome)
         ticket.reply(answer)
 
     def _serve_waiting(self, *, final: bool) -> None:

@@ -31,6 +31,7 @@ GROUPS = {
         "hub start": "hub",
         "hub stop": "hub",
         "hub status": "hub",
+        "hub metrics": "hub",
         "hub run": "hub",
         "hub verify": "archive",
         "hub export": "archive",

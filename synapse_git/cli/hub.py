@@ -43,7 +43,7 @@ def status(call: Call) -> int:
     """Exit 0: it runs and can grant; 3 if it does not run or cannot grant. Starts nothing."""
     line = starter.connect_running(call.env, deadline=time.monotonic() + CLIENT_DEADLINE_SECONDS)
     if line is None:
-        raise HubUnreachable("no hub is running. Any command that needs one starts it; or: synapse-git hub start")
+        raise _not_running()
     with line:
         _tell(call, client.settle(client.health(line), call.env).document)
     return 0
@@ -75,6 +75,24 @@ def stop(call: Call) -> int:
         hung = "" if ended == "terminated" else f"; it hung for {explain.span(CLIENT_DEADLINE_SECONDS)} and was killed"
         output.result(f"the hub (pid {pid}) is stopped{hung}. The next command that needs one starts it")
     return 0
+
+
+def metrics(call: Call) -> int:
+    """Exit 0: printed; 3 if no hub runs. Starts nothing."""
+    line = starter.connect_running(call.env, deadline=time.monotonic() + CLIENT_DEADLINE_SECONDS)
+    if line is None:
+        raise _not_running()
+    with line:
+        text = client.settle(line.ask("GET", "/v2/metrics"), call.env).raw.decode()
+    if call.json:
+        output.structure({"metrics": text})
+    else:
+        output.result(text.rstrip("\n"))
+    return 0
+
+
+def _not_running() -> HubUnreachable:
+    return HubUnreachable("no hub is running. Any command that needs one starts it; or: synapse-git hub start")
 
 
 def run(call: Call) -> int:
@@ -109,6 +127,13 @@ VERBS = (
         summary="Does it run, where, and can it grant?",
         help="Tell where the hub listens, its process, its journal, and whether it can grant. Starts nothing.",
         examples=(("hub status", "for people"), ("hub status --json", "socket, pid, version, hub_id, seq, journal")),
+    ),
+    Verb(
+        "hub metrics",
+        metrics,
+        summary="What it holds and does, for Prometheus.",
+        help="Print counters and gauges in the text format of Prometheus. Starts nothing.",
+        examples=(("hub metrics", "as GET /v2/metrics gives them"),),
     ),
     Verb(
         "hub run",

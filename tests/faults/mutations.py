@@ -21,6 +21,7 @@ JOURNAL, MARK, SQLITE = _JOURNAL + "journal.py", _JOURNAL + "mark.py", _JOURNAL 
 RECORD, SNAPSHOT, ARCHIVE = _JOURNAL + "record.py", _JOURNAL + "snapshot.py", _JOURNAL + "archive.py"
 RESTART = _JOURNAL + "restart.py"
 SCOPE, PROTOCOL, BINDING = (f"synapse_git/{name}.py" for name in ("scope", "protocol", "binding"))
+SIGNATURE, NONCES = (f"hub/synapse_hub/federation/{name}.py" for name in ("signature", "nonces"))
 ROUTES, DESK = "hub/synapse_hub/web/claims.py", "hub/synapse_hub/web/desk.py"
 
 _SCOPES = [
@@ -196,7 +197,21 @@ _GUARD = [
     broken("the last hub to grant is the one", (BINDING, "if bound is None or bound.hub_id != hub_id:", "if bound is None or hub_id:")),
 ]  # fmt: skip
 
-BREAKAGES: tuple[Breakage, ...] = (*_SCOPES, *_CLAIMS, *_HOLDING, *_HUB, *_JOURNALS, *_WIRE, *_GUARD)
+_SIGNATURES = [
+    broken("a replay passes", (SIGNATURE, "if nonces.known(key_id, nonce, created):", "if not nonce:")),
+    broken("the window is open a second longer", (SIGNATURE, "created < now - DEFAULT_MESSAGE_AUTH_WINDOW_SECONDS", "created < now - 1 - DEFAULT_MESSAGE_AUTH_WINDOW_SECONDS")),
+    broken("the future is let in", (SIGNATURE, "created > now + DEFAULT_MESSAGE_AUTH_FUTURE_SKEW_SECONDS", "created > now + 5000")),
+    broken("what came before the start is let in", (SIGNATURE, "if created < started:", "if created < 0:")),
+    broken("headers are not covered", (SIGNATURE, "return (*_ALWAYS, *named)", "return _ALWAYS")),
+    broken("the body is not covered", (SIGNATURE, "require_components=request.covered(), body=request.body", "require_components=request.covered(), body=None")),
+    broken("a signature is for whoever gets it", (SIGNATURE, 'return f"synapse-git for {recipient}"', 'return "synapse-git"')),
+    broken("nonces outlive nothing", (NONCES, "if second < now - DEFAULT", "if second < now + 1 - DEFAULT")),
+    broken("nonces are kept for ever", (NONCES, "if second < now - DEFAULT", "if second < 0 * now - DEFAULT")),
+    broken("a clock set back makes replays new", (NONCES, "created <= self._forgotten or (", "(")),
+    broken("nonces have no bound", (NONCES, "if self._count >= MAX_REMEMBERED_NONCES:", "if self._count < 0:")),
+]  # fmt: skip
+
+BREAKAGES: tuple[Breakage, ...] = (*_SCOPES, *_CLAIMS, *_HOLDING, *_HUB, *_JOURNALS, *_WIRE, *_GUARD, *_SIGNATURES)
 
 
 def named(name: str) -> Breakage:

@@ -12,7 +12,18 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from synapse_hub.core.outcome import Refusal
-from synapse_hub.web import answer, claims, edits, events, guard, health, messages, watch, worktrees
+from synapse_hub.web import (
+    answer,
+    claims,
+    edits,
+    events,
+    guard,
+    health,
+    messages,
+    metrics,
+    watch,
+    worktrees,
+)
 from synapse_hub.web.desk import Desk, Rejected, asker
 
 Handler = Callable[[Desk, Request], Awaitable[Response]]
@@ -37,6 +48,7 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("POST", "/v2/worktrees", worktrees.register),
     ("GET", "/v2/events", events.events),
     ("GET", "/v2/health", health.health),
+    ("GET", "/v2/metrics", metrics.metrics),
     ("POST", "/v2/ping", health.ping),
 )
 

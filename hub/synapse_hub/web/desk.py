@@ -20,7 +20,9 @@ from synapse_hub.presence import NOBODY, Presence
 from synapse_hub.waiting import Patience
 from synapse_hub.watchers import Watchers
 
+# Under these an ASGI scope says who is asking: a user of this machine, or another hub.
 PEER = "synapse.peer_uid"
+HUB = "synapse.peer_hub"
 # The agent that a request's body speaks for.
 ASKER = "synapse.agent_name"
 
@@ -87,6 +89,11 @@ class Desk:
     def leave(self, command: AnyCommand) -> None:
         """Have ``command`` done without waiting for it."""
         self.hub.submit(command, lambda _: None)
+
+    @property
+    def followers(self) -> int:
+        """How many streams follow the journal."""
+        return len(self._followers)
 
     def published(self) -> None:
         """Wake whoever follows the journal. On the event loop only."""

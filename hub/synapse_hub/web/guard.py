@@ -50,6 +50,7 @@ async def guard(desk: Desk, request: Request) -> Response:
     elif touched := verdict.to_extend():
         desk.leave(ExtendLeases(agent=question.agent, tasks=touched))
     body = verdict.document()
+    desk.hub.tally.verdict(body["verdict"])
     return answer.document(body, verdict.seq, verdict.now, {"Synapse-Verdict": body["verdict"]})
 
 

@@ -1,7 +1,7 @@
-"""HTTP on our socket: who is asking, by the kernel's word, and no patience for what drips.
+"""HTTP on our listeners: no patience for what drips, and on the socket who is asking, by the kernel's word.
 
 uvicorn has neither deadlines nor caps for headers and bodies; one silent client would stay for ever and one loud one
-take all memory. This subclass adds both.
+take all memory. These subclasses add both.
 """
 
 from __future__ import annotations
@@ -21,22 +21,16 @@ from synapse_hub.web.desk import PEER
 _STREAM_DEADLINE_SECONDS = 20.0
 
 
-class HubProtocol(HttpToolsProtocol):
-    """One connection."""
+class BoundedProtocol(HttpToolsProtocol):
+    """One connection, by whomever."""
 
-    _uid: int | None = None
     _deadline: asyncio.TimerHandle | None = None
     _header_bytes = 0
     _headers_done = False
     _in_message = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take note of the peer's uid; other users are shown the door."""
         super().connection_made(transport)
-        self._uid = peer_uid(transport.get_extra_info("socket"))
-        if self._uid != os.geteuid():
-            transport.abort()
-            return
         self._expect(RECEIVE_DEADLINE_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -54,10 +48,6 @@ class HubProtocol(HttpToolsProtocol):
                 self._refuse()
                 return
         super().data_received(data)
-
-    def on_message_begin(self) -> None:
-        super().on_message_begin()
-        cast("dict[str, object]", self.scope)[PEER] = self._uid
 
     def on_headers_complete(self) -> None:
         """Headers are in: the body has its own deadline."""
@@ -87,3 +77,20 @@ class HubProtocol(HttpToolsProtocol):
         self._satisfied()
         if not self.transport.is_closing():
             self.transport.abort()
+
+
+class HubProtocol(BoundedProtocol):
+    """One connection to the socket."""
+
+    _uid: int | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take note of the peer's uid; other users are shown the door."""
+        super().connection_made(transport)
+        self._uid = peer_uid(transport.get_extra_info("socket"))
+        if self._uid != os.geteuid():
+            self._refuse()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        cast("dict[str, object]", self.scope)[PEER] = self._uid

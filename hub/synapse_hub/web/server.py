@@ -7,12 +7,13 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import uvicorn
+from starlette.types import ASGIApp
 
-from synapse_hub.web.app import make_app
 from synapse_hub.web.desk import Desk
 from synapse_hub.web.protocol import HubProtocol
 from synapse_hub.web.socket import inode
@@ -39,10 +40,21 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
 
-def serve(desk: Desk, listener: socket.socket, *, ready: Callable[[], None], round_: Callable[[], None]) -> None:
-    """Run until told to stop. ``ready`` is called once requests are taken, ``round_`` every two seconds."""
+def serve(
+    app: ASGIApp,
+    desk: Desk,
+    listener: socket.socket,
+    *,
+    started: Callable[[uvicorn.Server], Awaitable[None]],
+    ready: Callable[[], None],
+    round_: Callable[[], None],
+) -> None:
+    """Serve ``app`` until told to stop.
+
+    ``started`` is called once the server runs, ``ready`` once requests are taken, ``round_`` every two seconds.
+    """
     config = uvicorn.Config(
-        make_app(desk),
+        app,
         http=HubProtocol,
         loop="uvloop",
         ws="none",
@@ -58,19 +70,23 @@ def serve(desk: Desk, listener: socket.socket, *, ready: Callable[[], None], rou
     )
     server = _Server(config)
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        runner.run(_serve(server, desk, listener, ready, round_))
+        runner.run(_serve(server, desk, listener, _Course(started, ready, round_)))
 
 
-async def _serve(
-    server: _Server, desk: Desk, listener: socket.socket, ready: Callable[[], None], round_: Callable[[], None]
-) -> None:
+class _Course(NamedTuple):
+    started: Callable[[uvicorn.Server], Awaitable[None]]
+    ready: Callable[[], None]
+    round_: Callable[[], None]
+
+
+async def _serve(server: _Server, desk: Desk, listener: socket.socket, course: _Course) -> None:
     loop = asyncio.get_running_loop()
 
     def wake() -> None:
         loop.call_soon_threadsafe(desk.published)
 
     desk.wake = wake
-    rounds = asyncio.create_task(_rounds(server, desk.socket_path, ready, round_))
+    rounds = asyncio.create_task(_rounds(server, desk.socket_path, course))
     try:
         await server.serve(sockets=[listener])
     finally:
@@ -78,14 +94,15 @@ async def _serve(
         desk.wake = lambda: None
 
 
-async def _rounds(server: _Server, path: str, ready: Callable[[], None], round_: Callable[[], None]) -> None:
+async def _rounds(server: _Server, path: str, course: _Course) -> None:
     mine = inode(path)
     while not server.started:
         await asyncio.sleep(0.005)
-    ready()
+    await course.started(server)
+    course.ready()
     while True:
         await asyncio.sleep(_ROUND_S)
-        await asyncio.to_thread(round_)
+        await asyncio.to_thread(course.round_)
         if inode(path) != mine:
             # Whoever needs a hub next starts one; this one can no longer be found.
             log.warning("the socket %s is gone; ending", path)
