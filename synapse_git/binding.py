@@ -36,7 +36,9 @@ def of(env: Mapping[str, str], hub_id: str) -> Binding:
     """To the hub that ``env`` leads to, whose id is known from an answer."""
     state = address.state_dir(env)
     usual, chosen = address.recorded(state), address.configured(env)
-    return Binding("", hub_id, chosen) if chosen and chosen != usual else Binding(state, hub_id, usual)
+    # A URL is that of the hub whose token lies in the state directory.
+    other = chosen and chosen != usual and "://" not in chosen
+    return Binding("", hub_id, chosen) if other else Binding(state, hub_id, usual)
 
 
 def read(common_dir: str) -> Binding | None:
