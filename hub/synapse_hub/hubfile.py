@@ -80,6 +80,7 @@ def read(directory: str) -> HubFile | None:
         raise HubFileBroken(f"{path} cannot be read: {error.strerror}. Make it readable") from error
     if len(raw) > _MAX_BYTES:
         raise HubFileBroken(f"{path} is over {_MAX_BYTES} bytes")
+    text = ""
     try:
         text = raw.decode()
         return parse(text)

@@ -12,13 +12,10 @@ from typing import Any
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from http_message_signatures import (
-    HTTPMessageSigner,
-    HTTPMessageVerifier,
-    HTTPSignatureKeyResolver,
-    InvalidSignature,
-)
-from http_message_signatures.algorithms import ED25519
+from http_message_signatures.algorithms import ED25519  # pyright: ignore[reportPrivateImportUsage]
+from http_message_signatures.exceptions import InvalidSignature
+from http_message_signatures.resolvers import HTTPSignatureKeyResolver
+from http_message_signatures.signatures import HTTPMessageSigner, HTTPMessageVerifier
 
 from synapse_git.constants import (
     DEFAULT_MESSAGE_AUTH_FUTURE_SKEW_SECONDS,
