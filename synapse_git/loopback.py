@@ -38,7 +38,7 @@ def _place(url: str) -> tuple[str, int]:
     if not url.startswith(_SCHEME) or host is None or not port.isascii() or not port.isdigit() or int(port) > 65535:
         raise HubUnreachable(
             f"SYNAPSE_HUB={url}: it is the path of a socket, or http://127.0.0.1:PORT on this machine. "
-            "Hubs on other machines are reached through one's own: synapse-git team join"
+            "Hubs on other machines are reached through one's own"
         )
     return host, int(port)
 

@@ -111,7 +111,7 @@ def test_a_client_reaches_a_hub_by_url(loopback: tuple[Box, int, str]) -> None:
 def test_a_client_says_what_is_wrong_with_a_url(box: Box) -> None:
     """Another machine, nobody there, no token: each with what to do."""
     for url, said in (
-        ("http://10.0.0.1:80", "team join"),
+        ("http://10.0.0.1:80", "through one"),
         ("https://127.0.0.1:80", "http://127.0.0.1:PORT"),
         ("http://127.0.0.1:1", "token"),
     ):

@@ -96,7 +96,7 @@ def _pem(key: Ed25519PrivateKey) -> bytes:
 
 
 def _certificate(key: Ed25519PrivateKey) -> x509.Certificate:
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "synapse-git hub")])
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "synapse hub")])
     builder = x509.CertificateBuilder(
         issuer_name=name,
         subject_name=name,

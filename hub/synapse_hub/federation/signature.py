@@ -124,7 +124,7 @@ def _outside(created: int, now: float, started: float) -> Refusal | None:
 
 def _unproved(why: str) -> Refusal:
     return Refusal(
-        "NOT_AUTHORISED", f"the request does not prove who sent it: {why}", "Join first: synapse-git team join"
+        "NOT_AUTHORISED", f"the request does not prove who sent it: {why}", "Only hubs that joined this one are served"
     )
 
 
