@@ -204,7 +204,7 @@ _SIGNATURES = [
     broken("what came before the start is let in", (SIGNATURE, "if created < started:", "if created < 0:")),
     broken("headers are not covered", (SIGNATURE, "return (*_ALWAYS, *named)", "return _ALWAYS")),
     broken("the body is not covered", (SIGNATURE, "require_components=request.covered(), body=request.body", "require_components=request.covered(), body=None")),
-    broken("a signature is for whoever gets it", (SIGNATURE, 'return f"synapse-git for {recipient}"', 'return "synapse-git"')),
+    broken("a signature is for whoever gets it", (SIGNATURE, 'return f"synapse for {recipient}"', 'return "synapse"')),
     broken("nonces outlive nothing", (NONCES, "if second < now - DEFAULT", "if second < now + 1 - DEFAULT")),
     broken("nonces are kept for ever", (NONCES, "if second < now - DEFAULT", "if second < 0 * now - DEFAULT")),
     broken("a clock set back makes replays new", (NONCES, "created <= self._forgotten or (", "(")),

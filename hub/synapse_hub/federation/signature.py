@@ -129,7 +129,7 @@ def _unproved(why: str) -> Refusal:
 
 
 def _tag(recipient: str) -> str:
-    return f"synapse-git for {recipient}"
+    return f"synapse for {recipient}"
 
 
 class _Own(HTTPSignatureKeyResolver):
