@@ -2,7 +2,8 @@
 
 A passed check leaves a record that names the Git process it ran for, and pins by hard links what the verdict rested
 on: the index, and a file per tree that the hub removes when it grants there. While all links lead to the same files,
-the verdict holds. The shims read the record; whatever goes wrong here only means that they ask again.
+and the index was not written to, the verdict holds. The shims read the record; whatever goes wrong here only means
+that they ask again.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class Judgement:
         self._index = index
         self._run = run
         self._pins: list[str] = []
+        self._stamp = 0
         self._sound = True
 
     def pin_index(self) -> None:
@@ -54,6 +56,7 @@ class Judgement:
             if os.path.islink(self._index):
                 raise OSError("what a link leads to may change under a pin")
             _link(self._index, target)
+            self._stamp = os.stat(target).st_mtime_ns
         except OSError:
             self._sound = False
 
@@ -92,6 +95,8 @@ class Judgement:
                 os.write(descriptor, os.fsencode("\n".join(lines) + "\n"))
             finally:
                 os.close(descriptor)
+            # The time of the index that was judged: by it the shims see one that was rewritten in its place since.
+            os.utime(draft, ns=(self._stamp, self._stamp))
             os.replace(draft, f"{self._folder}/{_NAME}")
         except OSError:
             pass

@@ -60,9 +60,14 @@ recall() {
 	} <"$record/judged" && age && [ "$pid $start" = "$PPID $since" ]
 }
 
+# The record has the time of the index that was judged, which a hook may rewrite in its place.
+same_age() {
+	! [ "$record/judged-index" -nt "$record/judged" ] && ! [ "$record/judged" -nt "$record/judged-index" ]
+}
+
 # That hook passed. Is it still the same index, and was nothing granted since?
 settled() {
-	recall && [ "${GIT_INDEX_FILE:-$index}" -ef "$record/judged-index" ] &&
+	recall && [ "${GIT_INDEX_FILE:-$index}" -ef "$record/judged-index" ] && same_age &&
 		[ "$shared" -ef "$shared_link" ] || return 1
 	if [ -n "$tree" ]; then [ "$tree" -ef "$tree_link" ]; else [ ! -e "$record/worktree" ]; fi
 }

@@ -101,6 +101,20 @@ def test_a_hook_that_stages_something_is_judged_again(box: Box, counted: Path) -
     assert log(box) == ["pre-commit", "prepare-commit-msg"]
 
 
+def test_a_hook_that_rewrites_the_index_in_place_is_judged_again(box: Box, counted: Path) -> None:
+    """The file is the same, what it holds is not."""
+    allowed(box.synapse("uninstall"))
+    rewrite = 'GIT_INDEX_FILE=$HOME/copy git add src/b.py && cat $HOME/copy >"$GIT_INDEX_FILE"'
+    script(counted / ".git/hooks/pre-commit", f'cp "$GIT_INDEX_FILE" $HOME/copy\n{rewrite}')
+    allowed(box.synapse("install"))
+    _count(counted / ".git/hooks", box)
+    box.write("src/a.py")
+    box.write("src/b.py")
+    box.done("git", "add", "src/a.py")
+    refused(box.git("commit", "-qm", "x", agent="ana"), "src/b.py")
+    assert log(box) == ["pre-commit", "prepare-commit-msg"]
+
+
 @pytest.mark.parametrize("path", ["docs", "src/a.py"])
 def test_a_grant_in_between_is_judged_again(box: Box, counted: Path, path: str) -> None:
     """Whatever was granted while the editor was open, the hub is asked anew."""
