@@ -45,6 +45,11 @@ def ensure(git_dir: str, name: str) -> str:
     return lookup(git_dir, name)
 
 
+def renew(git_dir: str, name: str) -> None:
+    """Have a fresh id kept under ``name``: another git dir has the one that was. Raises as `ensure`."""
+    _write(git_dir, name, os.urandom(_ID_BYTES).hex(), exclusive=False)
+
+
 def _write_if_stale(git_dir: str, name: str, identity: str) -> None:
     found = _read(git_dir, name)
     here = os.stat(git_dir)

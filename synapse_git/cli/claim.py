@@ -26,6 +26,10 @@ def run(call: Call) -> int:
     paths = _declared(call)
     here = call.checkout()
     agent = call.agent()
+    if not whereabouts.unchanged(here):
+        from synapse_git.cli import arbitration
+
+        arbitration.settle(call, here)
     tree = "" if call.flag("shared") else here.tree(create=True)
     body: dict[str, object] = {
         "task_id": _task(call, agent),

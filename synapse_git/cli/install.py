@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 
 from synapse_git import address, binding, checkout, client, identity, scope
-from synapse_git.cli import guard, output, phrase, register, submodules, worktrees
+from synapse_git.cli import arbitration, guard, output, phrase, register, submodules, worktrees
 from synapse_git.cli.verb import Verb
 from synapse_git.errors import CheckoutError, HubUnreachable, Refused, SynapseError
 from synapse_git.record import FOLDER
@@ -27,10 +27,11 @@ def run(call: Call) -> int:
         identity.checked(chosen, "--agent")
     report = guard.act("install", here.root, call.env)
     report["submodules"] = _submodules(call, here, "install")
+    _bind(call, here)
+    arbitration.settle(call, here)
     tree, namespace = here.tree(create=True), here.namespace(create=True)
     if chosen:
         _set_agent(here, chosen)
-    _bind(call, here)
     register.enter(call, here, call.agent(), [register.GUARD])
     _tell_others(call, here)
     if call.json:

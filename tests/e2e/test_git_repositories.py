@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -134,6 +135,24 @@ def test_a_moved_repository_and_a_moved_worktree_keep_their_claims(box: Box, rep
     for root, path in ((moved, "src/b.py"), (repo.parent / "further", "src/a.py")):
         box.write(path, cwd=root)
         refused(box.git("commit", "-qam", "x", agent="ana", cwd=root), path)
+
+
+@pytest.mark.parametrize("first", ["copy", "moved"])
+def test_a_copy_whose_original_moved_away_shares_no_id(box: Box, repo: Path, first: str) -> None:
+    """Neither can tell by itself; whoever claims second gets an id of its own, and what was held stays held."""
+    claim(box, "bob", "src/b.py")
+    shutil.copytree(repo, repo.parent / "copy", symlinks=True)
+    repo.rename(repo.parent / "moved")
+    second = {"copy": "moved", "moved": "copy"}[first]
+    claim(box, "ana", "docs", task="t2", cwd=repo.parent / first)
+    told = box.synapse("claim", "-t", "t2", "docs", agent="cid", cwd=repo.parent / second)
+    assert "one of its own" in allowed(told).err
+    listed = box.synapse("status", "--json", cwd=repo.parent).json()
+    assert {Path(item["root"]).name for item in listed["worktrees"]} == {"copy", "moved"}
+    assert len({item["worktree"] for item in listed["claims"]}) == 2
+    assert len({item["namespace"] for item in listed["claims"]}) == 2
+    box.write("src/b.py", cwd=repo.parent / first)
+    refused(box.git("commit", "-qam", "x", agent="cid", cwd=repo.parent / first), "src/b.py")
 
 
 def test_two_repositories_with_one_base_name_are_two(box: Box, repo: Path) -> None:
