@@ -199,6 +199,12 @@ def around_hook(cwd: str, env: Mapping[str, str]) -> Checkout:
     return checkout
 
 
+def common_dir_of(root: str) -> str:
+    """Where the repository of the checkout at ``root`` keeps what its worktrees share, by a look at files."""
+    git_dir = os.path.join(root, _dot_git(root))
+    return os.path.normpath(os.path.join(git_dir, _common(git_dir)))
+
+
 def _nested(root: str) -> bool:
     """Does any directory above ``root`` hold a repository? Costs a few stats, asking Git costs a process."""
     while (parent := os.path.dirname(root)) != root:

@@ -47,12 +47,17 @@ class Question:
 
     __slots__ = ("_child", "_errors", "_output")
 
-    def __init__(self, arguments: Sequence[str], env: Mapping[str, str], *, loud: bool = False) -> None:
-        """``loud``: Git's complaints go to our stderr, else they are kept for `finish`."""
-        output, write = os.pipe()
+    def __init__(
+        self, arguments: Sequence[str], env: Mapping[str, str], *, loud: bool = False, reads: Question | None = None
+    ) -> None:
+        """``loud``: Git's complaints go to our stderr, else they are kept for `finish`.
+
+        ``reads``: it is given what that one answers, of which `finish` then gives no output.
+        """
+        self._output, write = os.pipe()
         errors, write_errors = os.pipe() if not loud else (-1, -1)
         actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
-            (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_DUP2, reads._output, 0) if reads else (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
             (os.POSIX_SPAWN_DUP2, write, 1),
         ]
         if not loud:
@@ -64,12 +69,14 @@ class Question:
             os.close(write)
             if not loud:
                 os.close(write_errors)
-        self._output = output
+        if reads:
+            os.close(reads._output)
+            reads._output = -1
         self._errors = errors
 
     def finish(self) -> tuple[int, bytes, str]:
         """Exit status, output, complaints."""
-        output = _drain(self._output)
+        output = _drain(self._output) if self._output >= 0 else b""
         errors = _drain(self._errors).decode("utf-8", "replace").strip() if self._errors >= 0 else ""
         _, status = os.waitpid(self._child, 0)
         return os.waitstatus_to_exitcode(status), output, errors

@@ -30,6 +30,11 @@ def install(cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
         CheckoutError: it cannot be guarded; the text says what to do.
     """
     repository = Repository(cwd, env)
+    if "\n" in repository.displaced():
+        raise CheckoutError(
+            "core.hooksPath names a directory with a line break in its name, which no hook can find. Rename it and "
+            "set it anew: git config core.hooksPath DIR"
+        )
     with repository.alone():
         if repository.displaced(everywhere=True) or not repository.owns_hooks_dir:
             written = _include(repository, repository.config)

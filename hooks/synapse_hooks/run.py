@@ -25,10 +25,8 @@ _PLACES = (
     "GIT_DISCOVERY_ACROSS_FILESYSTEM",
     "GIT_EXEC_PATH",
     "GIT_INDEX_FILE",
-    "GIT_NO_REPLACE_OBJECTS",
     "GIT_OBJECT_DIRECTORY",
     "GIT_QUARANTINE_PATH",
-    "GIT_REPLACE_REF_BASE",
     "GIT_SHALLOW_FILE",
     "GIT_WORK_TREE",
 )
@@ -57,6 +55,8 @@ class Run:
             if not key.startswith("GIT_") or key in _PLACES or key.startswith("GIT_CONFIG")
         }
         self.asking["LC_ALL"] = "C"
+        # What an object really holds, and not what somebody has it stand for here.
+        self.asking["GIT_NO_REPLACE_OBJECTS"] = "1"
 
     def hub(self, here: Checkout) -> Mapping[str, str]:
         """The environment that leads to the hub which grants in the repository of ``here``.

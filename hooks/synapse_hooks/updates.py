@@ -79,9 +79,23 @@ def _standing(here: Checkout) -> Iterator[tuple[str, str]]:
     for git_dir in (here.common_dir, *(f"{linked}/{name}" for name in names)):
         try:
             with open(git_dir + "/HEAD", "rb") as file:
-                yield git_dir, os.fsdecode(file.read(8192)).removeprefix("ref:").strip()
+                yield git_dir, _followed(here, os.fsdecode(file.read(8192)).removeprefix("ref:").strip())
         except OSError:
             continue
+
+
+def _followed(here: Checkout, branch: str) -> str:
+    """The branch that ``branch`` is another name of, if it is one. Git itself follows five."""
+    for _ in range(5):
+        try:
+            with open(f"{here.common_dir}/{branch}", "rb") as file:
+                content = file.read(8192)
+        except OSError:
+            break
+        if not content.startswith(b"ref:"):
+            break
+        branch = os.fsdecode(content).removeprefix("ref:").strip()
+    return branch
 
 
 def _passes(run: Run, here: Checkout, update: Update) -> bool:
@@ -93,7 +107,7 @@ def _passes(run: Run, here: Checkout, update: Update) -> bool:
     tree, namespace = there.tree(), there.namespace(create=unclaimed != "allow")
     if not tree and not namespace:
         return True
-    paths, shared = commits.changed(run.asking, here.git_dir, update.ref, update.old, update.new)
+    paths, shared = commits.changed(run.asking, here, update.ref, update.old, update.new)
     if not paths:
         _note_reset(run, there, update)
         return True

@@ -79,6 +79,65 @@ def test_what_was_fetched_was_made_elsewhere(box: Box, held: Path) -> None:
     assert box.done("git", "log", "-1", "--format=%s") == "elsewhere\n"
 
 
+@pytest.mark.parametrize("url", [".", ".git", "{root}", "{root}/.git", "file://{root}", "../linked", "../on of/way"])
+def test_what_was_fetched_from_here_was_made_here(box: Box, held: Path, url: str) -> None:
+    """Fetching from this very repository, by whatever name, makes nobody else the author."""
+    box.done("git", "worktree", "add", "-q", "../linked", "-b", "other")
+    (held.parent / "on of").mkdir()
+    (held.parent / "on of/way").symlink_to(held)
+    made = _commit(box, "src/b.py")
+    box.done("git", "config", "uploadpack.allowAnySHA1InWant", "true")
+    box.done("git", "fetch", "-q", url.format(root=held), made)
+    refused(box.git("update-ref", "HEAD", made, agent="ana"), "src/b.py")
+
+
+def test_the_order_of_parents_hides_nothing(box: Box, held: Path) -> None:
+    """A merge changes the checkout by what it brings, also where the branch that stood there comes second."""
+    side = _commit(box, "src/b.py")
+    box.done("git", "branch", "side", side)
+    box.write("src/a.py")
+    allowed(box.git("commit", "-qam", "x", agent="ana"))
+    tree = box.done("git", "merge-tree", "--write-tree", "HEAD", "side").strip()
+    made = box.done("git", "commit-tree", "-p", "side", "-p", "HEAD", "-m", "merge", tree).strip()
+    refused(box.git("update-ref", "HEAD", made, agent="ana"), "src/b.py")
+
+
+def test_a_branch_under_another_name_is_the_branch(box: Box, held: Path) -> None:
+    """A checkout that stands on a symbolic branch moves with the one that it leads to."""
+    linked = held.parent / "linked"
+    for name, target in (("beta", "real"), ("alpha", "beta")):
+        box.done("git", "symbolic-ref", f"refs/heads/{name}", f"refs/heads/{target}")
+    box.done("git", "branch", "real")
+    box.done("git", "worktree", "add", "-q", linked, "--detach")
+    box.done("git", "symbolic-ref", "HEAD", "refs/heads/alpha", cwd=linked)
+    claim(box, "bob", "src/a.py", cwd=linked, task="t2")
+    refused(box.git("update-ref", "refs/heads/real", _commit(box, "src/a.py"), agent="ana"), "src/a.py")
+
+
+def test_an_object_that_stands_for_another_hides_nothing(box: Box, held: Path) -> None:
+    """`git replace` makes Git itself take one commit for another; what is judged is what is committed."""
+    made = _commit(box, "src/b.py")
+    head = box.done("git", "rev-parse", "HEAD").strip()
+    box.done("git", "replace", made, head)
+    refused(box.git("update-ref", "refs/heads/main", made, head, agent="ana"), "src/b.py")
+    box.done("git", "replace", "-d", made)
+    changed = box.done("git", "rev-parse", f"{made}^{{tree}}").strip()
+    box.done("git", "replace", f"{head}^{{tree}}", changed)
+    box.write("src/b.py", "plumbed\n")
+    box.done("git", "add", "src/b.py")
+    refused(box.git("commit", "-q", "--allow-empty", "-m", "x", agent="ana"), "src/b.py")
+
+
+@pytest.mark.parametrize(
+    "setting", ["log.date=nonsense", "log.diffMerges=nonsense", "log.showRoot=nonsense", "diff.algorithm=nonsense"]
+)
+def test_settings_of_no_concern_break_no_verdict(box: Box, held: Path, setting: str) -> None:
+    """Git's commands for people stumble over them; commits and plumbing do not, and neither does the guard."""
+    box.done("git", "config", *setting.split("="))
+    allowed(box.git("update-ref", "HEAD", _commit(box, "src/a.py"), agent="ana"))
+    refused(box.git("update-ref", "HEAD", _commit(box, "src/b.py"), agent="ana"), "src/b.py")
+
+
 def test_amending_by_hand_is_judged_by_what_it_changes(box: Box, held: Path) -> None:
     """A held path that the dropped commit had changed, and the new one does not, is changed back."""
     box.write("src/b.py")

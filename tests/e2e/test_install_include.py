@@ -288,3 +288,12 @@ def test_a_configuration_that_cannot_be_read_is_reported(box: Box, bare: Path) -
     ended = run(box, "install")
     assert ended.code == 4
     assert "bad config" in ended.json()["error"]
+
+
+def test_a_directory_with_a_line_break_is_refused(box: Box, bare: Path) -> None:
+    """Its hooks would be lost, so nothing is installed, and the text says what to do."""
+    box.done("git", "config", "core.hooksPath", "odd\nname")
+    before = picture(bare / ".git")
+    ended = run(box, "install")
+    assert ended.code == 4 and "line break" in ended.json()["error"]
+    assert picture(bare / ".git") == before
