@@ -15,7 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_SETTINGS = r"^(core\.(ignorecase|precomposeunicode|hookspath)|synapse\..*)$"
+SETTINGS = r"^(core\.(ignorecase|precomposeunicode|hookspath)|synapse\..*)$"
+"""Which keys of Git's configuration concern us, as ``git config --get-regexp`` takes it."""
 _TRUE = ("true", "yes", "on", "1")
 
 
@@ -144,7 +145,7 @@ def find(cwd: str, env: Mapping[str, str]) -> Checkout:
         CheckoutError: there is none that has files, or Git will not open it (its own words are given).
     """
     clean = git.scrubbed(env)
-    settings = git.Question(["-C", cwd, "config", "-z", "--get-regexp", _SETTINGS], clean)
+    settings = git.Question(["-C", cwd, "config", "-z", "--get-regexp", SETTINGS], clean)
     ask = ("--show-toplevel", "--git-dir", "--git-common-dir", "--show-superproject-working-tree")
     status, output, complaint = git.ask(["-C", cwd, "rev-parse", "--path-format=absolute", *ask], clean)
     found = parse_settings(settings.finish()[1])
@@ -180,7 +181,7 @@ def parse_settings(output: bytes) -> dict[str, str]:
 
 def settings_question(env: Mapping[str, str]) -> git.Question:
     """Ask for `Checkout.settings` of the repository that ``env`` names, beside other questions."""
-    return git.Question(["config", "-z", "--get-regexp", _SETTINGS], env)
+    return git.Question(["config", "-z", "--get-regexp", SETTINGS], env)
 
 
 def around_hook(cwd: str, env: Mapping[str, str]) -> Checkout:

@@ -79,6 +79,12 @@ MAX_REMEMBERED_NAMES = 10_000
 MAX_WAIT_SECONDS = 3600.0
 MAX_WAITERS = 1000
 
+# Claims taken by an edit: how long one lasts without another edit, how many files directly in one directory become that
+# directory, and how many claims of a principal's quota are left to those made by name.
+AUTOMATIC_TTL_SECONDS = 1800.0
+COARSEN_ABOVE = 32
+RESERVED_FOR_NAMED_CLAIMS = 16
+
 # How long a client waits, in seconds.
 HOOK_DEADLINE_SECONDS = 2.0
 HOOK_START_DEADLINE_SECONDS = 5.0

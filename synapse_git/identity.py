@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 _SESSIONS = (
     ("CLAUDE_CODE_SESSION_ID", "claude"),
     ("CODEX_SESSION_ID", "codex"),
+    ("CODEX_THREAD_ID", "codex"),
     ("GEMINI_SESSION_ID", "gemini"),
 )
+SUBAGENT = "/"
+"""Stands in a name between an agent and one that works for it."""
 
 
 def who(explicit: str | None, env: Mapping[str, str], git_dir: str = "") -> str:
@@ -36,6 +39,26 @@ def who(explicit: str | None, env: Mapping[str, str], git_dir: str = "") -> str:
     return (git_dir and default_agent(git_dir)) or person()
 
 
+def of_session(harness: str, session: str, subagent: str, env: Mapping[str, str], git_dir: str) -> str:
+    """Who a coding agent's tool acts for, so that its shell (see `who`) is the same agent; '' where that is unknown.
+
+    ``session``, ``subagent``: as the harness gives them. An empty one tells nobody from anybody.
+
+    Raises:
+        UsageError: SYNAPSE_AGENT cannot be used.
+    """
+    if chosen := env.get("SYNAPSE_AGENT"):
+        return checked(chosen, "SYNAPSE_AGENT")
+    given = [session, *(env.get(variable, "") for variable, name in _SESSIONS if name == harness)]
+    known = next((one.strip() for one in given if one.strip()), "")
+    return alias(harness, known, subagent.strip()) if known else default_agent(git_dir)
+
+
+def acts_for(agent: str, other: str) -> bool:
+    """Is ``other`` a subagent of ``agent``?"""
+    return other.startswith(agent + SUBAGENT)
+
+
 def checked(name: str, source: str) -> str:
     """``name`` if an agent may be called so.
 
@@ -51,10 +74,24 @@ def checked(name: str, source: str) -> str:
 
 def alias(harness: str, session: str, subagent: str = "") -> str:
     """A short stable name for one session of a harness (and one subagent in it)."""
+    name = f"{harness}-{_digest(session + chr(0))[:8]}"
+    return f"{name}{SUBAGENT}{_digest(subagent)[:6]}" if subagent else name
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogateescape"))
+
+
+def sha256(content: bytes) -> str:
+    """The digest in hexadecimal. Without ``hashlib``, whose import takes as long as the interpreter's whole start."""
+    for module in ("_sha2", "_sha256"):  # since Python 3.12, and before
+        try:
+            return str(__import__(module).sha256(content).hexdigest())
+        except ImportError:
+            pass
     import hashlib
 
-    digest = hashlib.sha256(f"{session}\0{subagent}".encode("utf-8", "surrogateescape")).hexdigest()
-    return f"{harness}-{digest[:8]}"
+    return hashlib.sha256(content).hexdigest()
 
 
 def default_agent(git_dir: str) -> str:

@@ -3,7 +3,8 @@
 A path travels as text, or as ``{"b64": …}`` where its bytes are not UTF-8. Times are Unix seconds of the hub.
 Headers: ``Synapse-Protocol`` (version), ``Idempotency-Key``, ``Synapse-Session``; for streamed paths also
 ``Synapse-Agent``, ``Synapse-Namespace``, ``Synapse-Worktree`` (percent-encoded), ``Synapse-Action``,
-``Synapse-Unclaimed``. ``Synapse-Query`` on the guard asks without extending or recording anything.
+``Synapse-Unclaimed``. ``Synapse-Query`` on the guard asks without extending or recording anything, ``Synapse-Claim``
+claims what is free.
 """
 
 from __future__ import annotations
@@ -99,12 +100,15 @@ class GuardPolicy(Body, frozen=True):
 
 
 class GuardBody(Body, frozen=True, kw_only=True):
+    """``claim``: of an edit that is allowed, claim what nobody covers yet."""
+
     agent: str
     namespace: str = ""
     worktree: str = ""
     paths: list[WirePath]
     action: Action = "edit"
     policy: GuardPolicy = GuardPolicy()
+    claim: bool = False
 
 
 class OverrideBody(Body, frozen=True, kw_only=True):

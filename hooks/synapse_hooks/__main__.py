@@ -1,5 +1,6 @@
 """``python -I -m synapse_hooks install|uninstall|status [--cwd DIR]``: one JSON object on standard output.
 
+``tools …`` is the same for the hooks of coding agents, see `tools.agents`.
 ``judge`` is for tools that run hooks of their own: it does what the hook before a commit does, and prints as that does.
 """
 
@@ -26,8 +27,7 @@ def main(arguments: Sequence[str]) -> int:
     if list(arguments) == ["judge"]:
         return _judge()
     try:
-        verb, cwd = _parse(arguments)
-        report: dict[str, Any] = _VERBS[verb](cwd, os.environ)
+        report = _act(arguments)
         status = 0
     except SynapseError as error:
         report = {"error": str(error)} | ({"reason": error.reason} if error.reason else {})
@@ -39,6 +39,15 @@ def main(arguments: Sequence[str]) -> int:
         status = EXIT_BUG
     sys.stdout.write(json.dumps(report) + "\n")
     return status
+
+
+def _act(arguments: Sequence[str]) -> dict[str, Any]:
+    if arguments[:1] == ["tools"]:
+        from synapse_hooks.tools import agents
+
+        return agents.act(arguments[1:], os.environ)
+    verb, cwd = _parse(arguments)
+    return _VERBS[verb](cwd, os.environ)
 
 
 def _judge() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from synapse_git import checkout, git
-from synapse_hooks import moves, relay, settlement
+from synapse_hooks import background, moves, relay, settlement
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,14 +35,14 @@ def follow(run: Run, rest: Sequence[str]) -> bool:
 
 
 def _committed(run: Run, here: Checkout) -> None:
-    if not settlement.interrupted(here.git_dir) and settlement.detach():
+    if not settlement.interrupted(here.git_dir) and background.detach():
         merge = git.ask(["rev-parse", "--quiet", "--verify", "HEAD^2"], run.asking)[0] == 0
         settlement.settle(run, here, ["HEAD"], merged=("HEAD^1" if merge else ""))
 
 
 def _merged(run: Run, here: Checkout) -> None:
     moves.note(run, here, "ORIG_HEAD", "HEAD")
-    if settlement.due(here) and settlement.detach():
+    if settlement.due(here) and background.detach():
         # Whatever a fast-forward brings was committed elsewhere.
         own = git.ask(["rev-parse", "ORIG_HEAD", "HEAD^1"], run.asking)[1].split()
         settlement.settle(run, here, ["HEAD"] if len(set(own)) == 1 else [], merged="ORIG_HEAD")
@@ -54,7 +54,7 @@ def _rewritten(run: Run, here: Checkout, rest: Sequence[str]) -> None:
     if arguments[:1] == ["rebase"]:
         # The checkout that a rebase begins with has said it, of what it begins from.
         moves.note(run, here, "ORIG_HEAD", "HEAD", quiet=True)
-        if settlement.due(here) and settlement.detach():
+        if settlement.due(here) and background.detach():
             names = [line.split()[1] for line in os.fsdecode(lines).splitlines()]
             settlement.settle(run, here, names, merged="")
             return

@@ -10,9 +10,8 @@ import os
 
 from synapse_git import checkout
 from synapse_git.errors import SynapseError
-from synapse_hooks import changes
-from synapse_hooks.judged import Judgement
-from synapse_hooks.run import Run, say
+from synapse_hooks import changes, judged
+from synapse_hooks.run import Run, policy_of, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def _judge_index(run: Run) -> bool:
     """May what the index holds be committed?"""
     here = checkout.around_hook(os.getcwd(), run.env)
     index = os.path.join(here.root, run.env.get("GIT_INDEX_FILE") or here.git_dir + "/index")
-    judgement = Judgement(here.git_dir, index, run)
+    judgement = judged.Judgement(here.git_dir, index, run)
     judgement.pin_index()
     heads = _merged_heads(run, here)
     staged = changes.Staged(run.asking, ["HEAD", *heads])
@@ -59,7 +58,7 @@ def _judge_index(run: Run) -> bool:
     from synapse_hooks.verdict import Change
 
     run.read_settings(here, settings)
-    policy = run.policy(here)
+    policy = policy_of(here)
     unclaimed = policy.unclaimed if policy else "allow"
     tree, namespace = here.tree(), here.namespace(create=unclaimed != "allow")
     judgement.pin_trees(here, namespace, tree)
@@ -87,9 +86,7 @@ def _judge_index(run: Run) -> bool:
             return False
     judgement.write()
     if policy and policy.releases:
-        from synapse_hooks import settlement
-
-        settlement.expect(here.git_dir)
+        judged.expect(here.git_dir)
     return True
 
 

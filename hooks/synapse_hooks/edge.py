@@ -13,9 +13,16 @@ PASS, REFUSED, BROKEN = 0, 10, 11
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit status, as the shims understand it: may Git go on?"""
+    """The exit status, as the shims understand it: may Git go on?
+
+    ``tool HARNESS EVENT`` is a coding agent's hook, whose answer is what it prints: any status but 0 stops nothing.
+    """
     try:
         _open_standard_streams()
+        if arguments[0] == "tool":
+            from synapse_hooks.tools import hook
+
+            return hook.main(*arguments[1:])
         from synapse_hooks import check
 
         return PASS if check.main(arguments) else REFUSED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from synapse_git import binding
 from synapse_git.errors import HubUnreachable, Refused
 from synapse_hooks import verdict
 from synapse_hooks.run import say
@@ -21,16 +22,22 @@ def passes(
     change: Change, circumstances: Callable[[], Circumstances], policy: Policy | None, run: Run, here: Checkout
 ) -> bool:
     """May ``change`` go in? If not, its author has been told why and how to go on. No policy: the defaults hold."""
-    env = run.env
+    refused = objection(change, policy, run.env, here)
+    return refused is None or _stop(refused, circumstances())
+
+
+def objection(
+    change: Change, policy: Policy | None, env: Mapping[str, str], here: Checkout
+) -> Refused | HubUnreachable | None:
+    """What stands against ``change`` for good: neither override nor policy lets it through. No policy: the defaults."""
     try:
-        env = run.hub(here)
+        env = binding.under(env, here.outer.common_dir)
         if remark := verdict.ask(change, env):
             say(remark)
-        return True
     except (Refused, HubUnreachable) as refused:
-        if _overridden(change, refused, env) or (policy and _tolerated(change, refused, policy, env)):
-            return True
-        return _stop(refused, circumstances())
+        if not _overridden(change, refused, env) and not (policy and _tolerated(change, refused, policy, env)):
+            return refused
+    return None
 
 
 def _overridden(change: Change, refused: Refused | HubUnreachable, env: Mapping[str, str]) -> bool:
@@ -58,6 +65,9 @@ def _tolerated(change: Change, refused: Refused | HubUnreachable, policy: Policy
         return False
     if word != "warn":
         return False
+    if change.action == "edit":
+        say(f"{refused.reason}: {refused}\nNobody judged this edit; the commit of it will be put on record")
+        return True
     from synapse_hooks import override
 
     try:

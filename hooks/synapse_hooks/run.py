@@ -83,19 +83,20 @@ class Run:
             raise CheckoutError(f"git cannot read its configuration: {complaint.removeprefix('fatal: ')}")
         here.settings = checkout.parse_settings(output)
 
-    def policy(self, here: Checkout) -> Policy | None:
-        """The policy of ``here``, whose settings were read; None: nobody has set any, so that each has its default.
 
-        Raises:
-            CheckoutError: a value that is none.
-        """
-        if not any(key.startswith(_POLICIES) for key in here.settings) and not os.path.lexists(
-            here.outer.root + _POLICY_FILE
-        ):
-            return None  # and the import is saved
-        from synapse_git import policy
+def policy_of(here: Checkout) -> Policy | None:
+    """The policy of ``here``, whose settings were read; None: nobody has set any, so that each has its default.
 
-        return policy.of(here)
+    Raises:
+        CheckoutError: a value that is none.
+    """
+    if not any(key.startswith(_POLICIES) for key in here.settings) and not os.path.lexists(
+        here.outer.root + _POLICY_FILE
+    ):
+        return None  # and the import is saved
+    from synapse_git import policy
+
+    return policy.of(here)
 
 
 def say(text: str) -> None:

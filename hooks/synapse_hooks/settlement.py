@@ -13,8 +13,7 @@ from synapse_git import checkout, explain, git, identity, policy, scope, starter
 from synapse_git.constants import CLIENT_DEADLINE_SECONDS, MAX_DECLARED_PATHS
 from synapse_git.errors import HubUnreachable
 from synapse_git.record import FOLDER
-from synapse_hooks import changes, commits, verdict
-from synapse_hooks.judged import SETTLE
+from synapse_hooks import changes, commits, judged, verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,18 +31,9 @@ _STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=
 _PAGE = 1000
 
 
-def expect(git_dir: str) -> None:
-    """Have the hook that runs after the next commit look for claims to give back."""
-    try:
-        os.makedirs(f"{git_dir}/{FOLDER}", exist_ok=True)
-        os.close(os.open(f"{git_dir}/{FOLDER}/{SETTLE}", os.O_WRONLY | os.O_CREAT, 0o644))
-    except OSError:
-        pass  # a claim that does not go back by itself runs out
-
-
 def _expect_nothing(git_dir: str) -> None:
     """Until somebody says otherwise, which they may do from now on."""
-    if os.path.lexists(path := f"{git_dir}/{FOLDER}/{SETTLE}"):
+    if os.path.lexists(path := f"{git_dir}/{FOLDER}/{judged.SETTLE}"):
         os.unlink(path)
 
 
@@ -51,23 +41,12 @@ def due(here: Checkout) -> bool:
     """May claims go back now that something was merged or rewritten?"""
     wanted = policy.of(here)
     automatic = wanted.release_on(policy.AUTOMATIC) == "merge"
-    return wanted.releases or automatic or os.path.lexists(f"{here.git_dir}/{FOLDER}/{SETTLE}")
+    return wanted.releases or automatic or os.path.lexists(f"{here.git_dir}/{FOLDER}/{judged.SETTLE}")
 
 
 def interrupted(git_dir: str) -> bool:
     """Is this one commit of several?"""
     return any(os.path.lexists(f"{git_dir}/{name}") for name in _SEQUENCES)
-
-
-def detach() -> bool:
-    """Go on in a process of its own that Git does not wait for: true there, false in the one that goes on at once."""
-    if os.fork():
-        return False
-    os.setsid()
-    null = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(null, descriptor)
-    return True
 
 
 class Reach:
@@ -109,7 +88,7 @@ def settle(run: Run, here: Checkout, names: Sequence[str], *, merged: str) -> No
             _settle_one(line, run, here, agent, wanted, "commit", committed)
             left = _claims(line, agent, here.tree(), here.namespace())
             if any(wanted.release_on(claim["task_id"]) != "manual" for claim in left):
-                expect(here.git_dir)
+                judged.expect(here.git_dir)
             if merged:
                 brought = git.ask([*commits.BETWEEN, merged, "HEAD", "--"], run.asking)[1]
                 for there in _taken_in(run, here):
@@ -147,14 +126,14 @@ def _give_back(line: Line, claim: dict[str, Any], kept: Sequence[str]) -> None:
 
 
 def _claims(line: Line, agent: str, tree: str, namespace: str) -> list[dict[str, Any]]:
-    """What ``agent`` holds in ``tree``, and in the shared one of ``namespace``."""
+    """What ``agent`` and its subagents hold in ``tree``, and ``agent`` in the shared one of ``namespace``."""
     filters = [f"worktree={verdict.quote(tree)}"] if tree else []
-    filters += [f"worktree=&namespace={verdict.quote(namespace)}"] if namespace else []
+    filters += [f"agent={verdict.quote(agent)}&worktree=&namespace={verdict.quote(namespace)}"] if namespace else []
     found: list[dict[str, Any]] = []
     for filtered in filters:
-        answer = line.ask("GET", f"/v2/claims?agent={verdict.quote(agent)}&limit={_PAGE}&{filtered}")
+        answer = line.ask("GET", f"/v2/claims?limit={_PAGE}&{filtered}")
         found += json.loads(answer.body).get("claims", []) if answer.status == 200 else []
-    return found
+    return [claim for claim in found if claim["owner"] == agent or identity.acts_for(agent, claim["owner"])]
 
 
 def _unfinished(run: Run, there: Checkout) -> bytes:

@@ -45,7 +45,7 @@ def text(name: str, *, kept: str = "", here: str = "") -> bytes:
         if line == _FIRST and kept:
             line += _BEFORE + os.fsencode(kept)
         elif line.partition(b"=")[2][:2] == b"''" and variable in values:
-            line = f"{variable}=".encode() + _quoted(values.pop(variable))
+            line = f"{variable}=".encode() + quoted(values.pop(variable))
         lines.append(line)
     return b"\n".join(lines)
 
@@ -56,7 +56,8 @@ def interpreter() -> str:
     return usual if os.path.exists(usual) and os.path.samefile(usual, sys.executable) else sys.executable
 
 
-def _quoted(value: str) -> bytes:
+def quoted(value: str) -> bytes:
+    """``value`` as one word of a shell."""
     return b"'" + os.fsencode(value).replace(b"'", b"'\\''") + b"'"
 
 

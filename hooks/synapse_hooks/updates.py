@@ -9,7 +9,7 @@ import os
 
 from synapse_git import checkout, identity
 from synapse_hooks import changes, commits, gate, relay
-from synapse_hooks.run import say
+from synapse_hooks.run import policy_of, say
 from synapse_hooks.verdict import Change
 
 TYPE_CHECKING = False
@@ -102,7 +102,7 @@ def _passes(run: Run, here: Checkout, update: Update) -> bool:
     there = here
     if not os.path.samefile(update.git_dir, here.git_dir):
         there = checkout.Checkout(here.root, update.git_dir, here.common_dir, here.settings)
-    policy = run.policy(here)
+    policy = policy_of(here)
     unclaimed = policy.unclaimed if policy else "allow"
     tree, namespace = there.tree(), there.namespace(create=unclaimed != "allow")
     if not tree and not namespace:

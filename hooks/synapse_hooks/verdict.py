@@ -24,12 +24,14 @@ _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 class Change:
     """Who would change what.
 
-    ``agent``, ``namespace``, ``tree``: as claims are keyed; ``action``: ``commit``, ``merge`` or ``ref``; ``paths``:
-    what changes in the tree, NUL-terminated; ``shared``: what of it counts in the namespace's shared tree;
-    ``unclaimed``: the policy on what no claim of the agent covers.
+    ``agent``, ``namespace``, ``tree``: as claims are keyed; ``action``: ``commit``, ``merge``, ``ref`` or ``edit``;
+    ``paths``: what changes in the tree, NUL-terminated; ``shared``: what of it counts in the namespace's shared tree;
+    ``unclaimed``: the policy on what no claim of the agent covers; ``claims``: is what is free of an edit claimed?
+
+    ``hub_id``, ``strange``: known after `ask`: the hub that claimed for it, and has not heard of that worktree.
     """
 
-    __slots__ = ("action", "agent", "namespace", "paths", "shared", "tree", "unclaimed")
+    __slots__ = ("action", "agent", "claims", "hub_id", "namespace", "paths", "shared", "strange", "tree", "unclaimed")
 
     def __init__(self, agent: str, namespace: str, tree: str, action: str, paths: bytes, shared: bytes) -> None:
         self.agent = agent
@@ -39,6 +41,9 @@ class Change:
         self.paths = paths
         self.shared = shared
         self.unclaimed = "allow"
+        self.claims = False
+        self.hub_id = ""
+        self.strange = False
 
     def parts(self) -> list[Part]:
         """What to ask about. One question will do unless the paths are not the same."""
@@ -104,7 +109,11 @@ def _judge(line: Line, change: Change, part: Part) -> str:
     ]
     if unclaimed != "allow":
         headers.append(("Synapse-Unclaimed", unclaimed))
+    if change.claims:
+        headers.append(("Synapse-Claim", "1"))
     answer = line.ask("POST", "/v2/guard", headers, paths)
+    change.strange = change.strange or "synapse-worktree" in answer.headers
+    change.hub_id = answer.headers.get("synapse-hub", change.hub_id)
     word = answer.headers.get("synapse-verdict", "")
     if answer.status == 200 and word == "allow":
         return ""

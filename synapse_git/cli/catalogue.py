@@ -27,6 +27,12 @@ GROUPS = {
         "demo": "demo",
         "completion": "completion",
     },
+    "Agents": {
+        "agents install": "agents",
+        "agents uninstall": "agents",
+        "agents status": "agents",
+        "agents print": "agents",
+    },
     "Hub": {
         "hub start": "hub",
         "hub stop": "hub",
@@ -40,7 +46,10 @@ GROUPS = {
     },
 }
 # First words of two-word verbs, and what they are about.
-FAMILIES = {"hub": "Start, stop and inspect the one process on this machine that grants claims."}
+FAMILIES = {
+    "agents": "Have coding agents ask before they edit, each in its own dialect.",
+    "hub": "Start, stop and inspect the one process on this machine that grants claims.",
+}
 
 
 def names() -> list[str]:

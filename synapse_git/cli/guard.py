@@ -54,6 +54,11 @@ def act_each(verb: str, roots: Iterable[str], env: Mapping[str, str]) -> dict[st
     return done
 
 
+def tools(arguments: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
+    """Have something done about the hooks of coding agents; what was done. Raises as `act`."""
+    return _finish(arguments[0], _start(["tools", *arguments], env))
+
+
 def standing(root: str, env: Mapping[str, str]) -> Standing:
     """How it stands at ``root``; what cannot be looked at is not covered."""
     return _standing(_begin("status", root, env))
@@ -73,10 +78,14 @@ def _begin_each(verb: str, roots: Iterable[str], env: Mapping[str, str]) -> Iter
 
 
 def _begin(verb: str, root: str, env: Mapping[str, str]) -> Process:
+    return _start([verb, "--cwd", root], env)
+
+
+def _start(arguments: Sequence[str], env: Mapping[str, str]) -> Process:
     import subprocess  # costs more than Git itself, and is not wanted where everything is remembered
 
     return subprocess.Popen(
-        [sys.executable, "-I", "-m", "synapse_hooks", verb, "--cwd", root],
+        [sys.executable, "-I", "-m", "synapse_hooks", *arguments],
         env=dict(env),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -15,6 +15,7 @@ _CORE = "hub/synapse_hub/core/"
 _JOURNAL = "hub/synapse_hub/journal/"
 OVERLAP, CLAIM, CLAIMS = _CORE + "overlap.py", _CORE + "claim.py", _CORE + "claims.py"
 HOLDING, STATE, DECIDE = _CORE + "holding.py", _CORE + "state.py", _CORE + "decide.py"
+EDITS = _CORE + "edits.py"
 LEASE, GUARD, RECENT = _CORE + "lease.py", _CORE + "guard.py", _CORE + "recent.py"
 HUB, WAITING, CLOCK, EXPIRY = (f"hub/synapse_hub/{name}.py" for name in ("hub", "waiting", "clock", "expiry"))
 JOURNAL, MARK, SQLITE = _JOURNAL + "journal.py", _JOURNAL + "mark.py", _JOURNAL + "sqlite.py"
@@ -113,6 +114,12 @@ _HOLDING = [
     broken("an answered key answers for a minute", (DECIDE, "known[0] > now - IDEMPOTENCY_RETENTION_SECONDS:\n        digest", "known[0] > now - 60:\n        digest")),
     broken("a keyed answer is not kept", (DECIDE, "return Decided([*outcome.events, answered], outcome.answer)", "return Decided(outcome.events, outcome.answer)")),
     broken("a bounded table only grows", (RECENT, "too_many = capacity is not None and len(entries) > capacity", "too_many = False")),
+    broken("every agent speaks for every other", ("synapse_git/identity.py", "return other.startswith(agent + SUBAGENT)", "return bool(other)")),
+    broken("a subagent's edit leaves the path to its session too", (EDITS, "path not in taken", "path")),
+    broken("automatic claims fill the quota", (EDITS, "MAX_CLAIMS_PER_AGENT - RESERVED_FOR_NAMED_CLAIMS", "MAX_CLAIMS_PER_AGENT")),
+    broken("an edit claims although it is refused", (EDITS, "    if verdict.refused:\n", "    if verdict.refused and not verdict.unclaimed:\n")),
+    broken("a directory is claimed although others are in it", (EDITS, "return next(overlap.others(tree, path, command.agent), None) is None", "return True")),
+    broken("many edits claim everything", (_CORE + "coarsening.py", "if parent != ROOT and", "if")),
     broken("the guard judges dead leases", (GUARD, "return self._state.claims[key].live(self.now)", "return True")),
     broken("the guard looks at one tree", (GUARD, '[("", shared)] + (', "[] + (")),
     broken("a conflict is only a warning", (GUARD, 'return "refuse" if self.refused else', 'return "warn" if self.refused else')),

@@ -87,6 +87,20 @@ class ExpireDue(Command, frozen=True):
     tasks: tuple[tuple[str, str], ...]
 
 
+class ClaimEdit(Command, frozen=True):
+    """An edit is about to be made: refuse it, or claim for its author what of ``paths`` nobody covers yet.
+
+    ``unclaimed``: what to say where nothing can be claimed.
+    """
+
+    agent: str
+    principal: str
+    namespace: str
+    worktree: str
+    paths: tuple[str, ...]
+    unclaimed: str = "allow"
+
+
 class RecordDenial(Command, frozen=True):
     """Evidence of a refused change: ``paths`` the first of ``paths_total``, ``tasks`` what was in the way."""
 
@@ -171,6 +185,7 @@ AnyCommand = (
     | Heartbeat
     | ExtendLeases
     | ExpireDue
+    | ClaimEdit
     | RecordDenial
     | RecordOverride
     | RecordForeignEdit

@@ -12,6 +12,7 @@ from synapse_hub.core.claims import decide_claim
 from synapse_hub.core.commands import (
     Acknowledge,
     AnyCommand,
+    ClaimEdit,
     ExpireDue,
     ExtendLeases,
     FamilyCommand,
@@ -29,6 +30,7 @@ from synapse_hub.core.commands import (
     TakeClaim,
     UpdateTask,
 )
+from synapse_hub.core.edits import decide_edit
 from synapse_hub.core.events import CommandAnswered, WorktreeRegistered
 from synapse_hub.core.foreign import decide_foreign_edit
 from synapse_hub.core.guard import decide_denial, decide_override
@@ -59,6 +61,8 @@ def decide(state: State, command: AnyCommand, now: float) -> Outcome:
             return decide_extend(state, command, now)
         case ExpireDue():
             return decide_expire(state, command, now)
+        case ClaimEdit():
+            return decide_edit(state, command, now)
         case RecordDenial() | RecordOverride() | RecordForeignEdit():
             return _decide_record(state, command, now)
         case RegisterWorktree():

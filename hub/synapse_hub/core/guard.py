@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 
 from synapse_git.constants import MAX_NAMED_CONFLICTS
-from synapse_git.protocol import paths_to_wire
+from synapse_git.identity import acts_for
+from synapse_git.policy import AUTOMATIC
+from synapse_git.protocol import paths_to_wire, to_wire
 from synapse_git.scope import show
 from synapse_hub.core import overlap
 from synapse_hub.core.claim import Claim, TaskKey, comparable, tree_key
@@ -36,7 +38,7 @@ class Question(msgspec.Struct, frozen=True):
 class Verdict:
     """Collects, path by path, what stands against a change. One state and instant for all of them."""
 
-    def __init__(self, state: State, question: Question, now: float) -> None:
+    def __init__(self, state: State, question: Question, now: float, *, listed: int = MAX_LISTED_UNCLAIMED) -> None:
         self.question = question
         self._state = state
         self.now = now
@@ -46,6 +48,7 @@ class Verdict:
         self._sights = [(worktree, overlap.Sight(tree, question.agent)) for worktree, tree in trees if tree.owners]
         self._changed: dict[TaskKey, list[str]] = {}
         self._totals: dict[TaskKey, int] = {}
+        self._listed = listed
         self._paths: list[str] = []
         self._touched: set[TaskKey] = set()
         self.paths_total = 0
@@ -60,7 +63,11 @@ class Verdict:
             for worktree, sight in self._sights:
                 foreign, own = sight.at(path if worktree else comparable("", [path])[0])
                 for key in foreign:
-                    if self._live(key):
+                    if not self._live(key):
+                        continue
+                    if self._related(key):
+                        covered = covered or not self._passes_on(key, path)
+                    else:
                         found[key] = None
                         if len(found) >= MAX_NAMED_CONFLICTS:
                             break
@@ -72,8 +79,19 @@ class Verdict:
                 self._note_conflict(path, found)
             if not covered:
                 self.unclaimed_total += 1
-                if len(self.unclaimed) < MAX_LISTED_UNCLAIMED:
+                if len(self.unclaimed) < self._listed:
                     self.unclaimed.append(path)
+
+    def _related(self, key: TaskKey) -> bool:
+        """Is it a claim of a subagent of the asker's, or of whom the asker works for?"""
+        agent, owner = self.question.agent, self._state.claims[key].owner
+        return acts_for(agent, owner) or acts_for(owner, agent)
+
+    def _passes_on(self, key: TaskKey, path: str) -> bool:
+        """May a subagent's edit take over ``path`` from the claim, so that its siblings keep off?"""
+        claim = self._state.claims[key]
+        takes = self.question.action == "edit" and acts_for(claim.owner, self.question.agent)
+        return takes and claim.task_id.startswith(AUTOMATIC) and to_wire(path) in claim.paths
 
     def _live(self, key: TaskKey) -> bool:
         return self._state.claims[key].live(self.now)
@@ -134,7 +152,7 @@ class Verdict:
         body: dict[str, Any] = {
             "verdict": self.word,
             "conflicts": [conflict.document() for conflict in self.conflicts()],
-            "unclaimed": paths_to_wire(self.unclaimed),
+            "unclaimed": paths_to_wire(self.unclaimed[:MAX_LISTED_UNCLAIMED]),
             "unclaimed_total": self.unclaimed_total,
         }
         if self.refused:

@@ -15,10 +15,11 @@ from synapse_git.constants import MAX_PATH_BYTES
 from synapse_git.errors import InvalidScope
 from synapse_git.protocol import PATHS_TYPE, GuardBody, OverrideBody, finite, from_wire
 from synapse_hub.core.claim import tree_key
-from synapse_hub.core.commands import ExtendLeases, RecordOverride
+from synapse_hub.core.commands import ClaimEdit, ExtendLeases, RecordOverride
 from synapse_hub.core.guard import Question, Verdict
+from synapse_hub.core.outcome import Decided
 from synapse_hub.web import answer
-from synapse_hub.web.desk import Desk, Rejected, agent_name, label, read, remark
+from synapse_hub.web.desk import Desk, Rejected, agent_name, label, principal, read, read_capped, remark
 from synapse_hub.web.edits import intend
 
 _ACTIONS = ("edit", "commit", "merge", "push", "ref")
@@ -31,22 +32,28 @@ _MOST_EDITED = 1000
 
 async def guard(desk: Desk, request: Request) -> Response:
     """``POST /v2/guard``, as JSON or as a stream of NUL-separated paths; with ``Synapse-Query`` it changes nothing."""
-    if request.headers.get("content-type", "") == PATHS_TYPE:
-        verdict, edited = await _judge_stream(desk, request)
+    claims = False
+    if request.headers.get("content-type", "") != PATHS_TYPE:
+        verdict, edited, claims = await _judge_json(desk, request)
+    elif "synapse-claim" in request.headers:
+        verdict, edited = await _judge_edit(desk, request)
+        claims = True
     else:
-        verdict, edited = await _judge_json(desk, request)
+        verdict, edited = await _judge_stream(desk, request)
     question = verdict.question
     asking = "synapse-query" in request.headers
     if not asking:
         desk.announcements.enter(tree_key(question.namespace, question.worktree), question.agent, verdict.now)
     if not asking and not verdict.refused:
-        intend(desk, question, edited, verdict.now)
+        intend(desk, question, edited[:_MOST_EDITED], verdict.now)
     if asking:
         pass  # nobody is about to change anything: no evidence, no extension
     elif verdict.refused:
         evidence = desk.transact(verdict.evidence())
         with suppress(TimeoutError):
             await asyncio.wait_for(evidence, _EVIDENCE_S)
+    elif claims and verdict.unclaimed:
+        return await _claim(desk, request, question, tuple(edited))
     elif touched := verdict.to_extend():
         desk.leave(ExtendLeases(agent=question.agent, tasks=touched))
     body = verdict.document()
@@ -54,9 +61,30 @@ async def guard(desk: Desk, request: Request) -> Response:
     return answer.document(body, verdict.seq, verdict.now, {"Synapse-Verdict": body["verdict"]})
 
 
-async def _judge_json(desk: Desk, request: Request) -> tuple[Verdict, list[str]]:
-    """With the paths that are about to be edited, if an edit is what it is about; so does `_judge_stream`."""
+async def _claim(desk: Desk, request: Request, question: Question, paths: tuple[str, ...]) -> Response:
+    """Have the writer decide on an edit that takes a claim, and that may meet one granted a moment ago."""
+    command = ClaimEdit(
+        agent=question.agent,
+        principal=principal(request),
+        namespace=question.namespace,
+        worktree=question.worktree,
+        paths=paths,
+        unclaimed=question.unclaimed,
+    )
+    answered = await desk.transact(command)
+    headers = {"Synapse-Hub": desk.hub.hub_id}
+    if isinstance(answered.outcome, Decided):
+        headers["Synapse-Verdict"] = answered.outcome.answer["verdict"]
+    if question.worktree.startswith("wt:") and question.worktree not in desk.hub.state.worktrees:
+        headers["Synapse-Worktree"] = "unknown"
+    return answer.of(answered, headers)
+
+
+async def _judge_json(desk: Desk, request: Request) -> tuple[Verdict, list[str], bool]:
+    """With the paths that are about to be edited, if an edit is what it is about, and whether to claim what is free."""
     _, body = await read(request, GuardBody)
+    if body.claim and body.action != "edit":
+        raise Rejected("INVALID_REQUEST", "claim goes with the action edit")
     question = Question(
         agent_name(body.agent),
         label(body.namespace, "namespace"),
@@ -70,7 +98,22 @@ async def _judge_json(desk: Desk, request: Request) -> tuple[Verdict, list[str]]
         raise Rejected("INVALID_SCOPE", str(error)) from None
     verdict = Verdict(desk.hub.state, question, desk.hub.now())
     verdict.judge(paths)
-    return verdict, _edited(question, paths, [])
+    return verdict, paths if body.action == "edit" else [], body.claim
+
+
+async def _judge_edit(desk: Desk, request: Request) -> tuple[Verdict, list[str]]:
+    """As `_judge_stream`, of paths that are to be claimed and therefore kept."""
+    question = _question(request)
+    if question.action != "edit":
+        raise Rejected("INVALID_REQUEST", "Synapse-Claim goes with the action edit")
+    given = [part for part in (await read_capped(request)).split(b"\0") if part]
+    try:
+        paths = list(dict.fromkeys(scope.normalise(scope.from_bytes(part)) for part in given))
+    except InvalidScope as error:
+        raise Rejected("INVALID_SCOPE", str(error)) from None
+    verdict = Verdict(desk.hub.state, question, desk.hub.now())
+    verdict.judge(paths)
+    return verdict, paths
 
 
 def _edited(question: Question, paths: list[str], before: list[str]) -> list[str]:
@@ -79,21 +122,7 @@ def _edited(question: Question, paths: list[str], before: list[str]) -> list[str
 
 async def _judge_stream(desk: Desk, request: Request) -> tuple[Verdict, list[str]]:
     """Any number of paths, judged as they come, so that memory does not grow with them."""
-    given = request.headers
-    action = given.get("synapse-action", "commit")
-    unclaimed = given.get("synapse-unclaimed", "allow")
-    if action not in _ACTIONS or unclaimed not in _UNCLAIMED:
-        raise Rejected(
-            "INVALID_REQUEST",
-            f"Synapse-Action is one of {', '.join(_ACTIONS)}; Synapse-Unclaimed one of allow, warn, refuse",
-        )
-    question = Question(
-        agent_name(_percent(given.get("synapse-agent", ""))),
-        label(_percent(given.get("synapse-namespace", "")), "namespace"),
-        label(_percent(given.get("synapse-worktree", "")), "worktree"),
-        action,
-        unclaimed,
-    )
+    question = _question(request)
     verdict: Verdict | None = None
     rest, edited = b"", list[str]()
     async for chunk in request.stream():
@@ -112,6 +141,25 @@ async def _judge_stream(desk: Desk, request: Request) -> tuple[Verdict, list[str
         verdict.judge([scope.from_bytes(rest)])
         edited = _edited(question, [scope.from_bytes(rest)], edited)
     return verdict, edited
+
+
+def _question(request: Request) -> Question:
+    """What the headers beside streamed paths ask. Raises: Rejected."""
+    given = request.headers
+    action = given.get("synapse-action", "commit")
+    unclaimed = given.get("synapse-unclaimed", "allow")
+    if action not in _ACTIONS or unclaimed not in _UNCLAIMED:
+        raise Rejected(
+            "INVALID_REQUEST",
+            f"Synapse-Action is one of {', '.join(_ACTIONS)}; Synapse-Unclaimed one of allow, warn, refuse",
+        )
+    return Question(
+        agent_name(_percent(given.get("synapse-agent", ""))),
+        label(_percent(given.get("synapse-namespace", "")), "namespace"),
+        label(_percent(given.get("synapse-worktree", "")), "worktree"),
+        action,
+        unclaimed,
+    )
 
 
 def _percent(text: str) -> str:

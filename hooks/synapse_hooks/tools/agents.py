@@ -1,0 +1,75 @@
+"""``python -I -m synapse_hooks tools VERB NAME…``: the hooks of coding agents, installed and looked at."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from synapse_git import checkout
+from synapse_git.errors import UsageError
+from synapse_hooks.tools import hook, insertion, wiring
+from synapse_hooks.tools.configuration import HOOKS, Configuration
+from synapse_hooks.tools.wiring import Wiring
+
+_USAGE = "usage: python -I -m synapse_hooks tools install|uninstall|status|print NAME… --scope project|user --cwd DIR"
+
+
+def act(arguments: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
+    """``{agents: […]}``, one for each name.
+
+    All have ``name``, ``scope``, ``file``; after ``install`` and ``uninstall`` ``changed`` and ``copy``, for ``status``
+    ``state``, ``detail`` and ``found`` (is the harness on PATH?), for ``print`` ``text``.
+
+    Raises:
+        UsageError: no such verb or harness.
+        CheckoutError: a configuration that cannot be read or written, or a project that is none.
+    """
+    verb, names, scope, cwd = _parse(arguments)
+    root = _project(cwd, env) if scope == wiring.PROJECT else ""
+    return {"agents": [_one(verb, name, scope, root, env) for name in names]}
+
+
+def _one(verb: str, name: str, scope: str, root: str, env: Mapping[str, str]) -> dict[str, Any]:
+    wired = Wiring(name)
+    path = wired.file(scope, root, env)
+    about = {"name": name, "scope": scope, "file": path}
+    if verb == "print":
+        hooks = {event: [entry] for event, entry in wired.entries().items()}
+        return about | {"text": insertion.whole({**wired.root, HOOKS: hooks})}
+    configuration = Configuration(wired, path, env)
+    if verb == "install":
+        return about | configuration.install()
+    if verb == "uninstall":
+        return about | configuration.uninstall()
+    state, detail = configuration.state()
+    return about | {"state": state, "detail": detail, "found": _on_path(wired.program, env)}
+
+
+def _project(cwd: str, env: Mapping[str, str]) -> str:
+    """The top of the checkout, where harnesses look for a project's configuration."""
+    return checkout.find(cwd, env).root
+
+
+def _on_path(program: str, env: Mapping[str, str]) -> bool:
+    folders = env.get("PATH", os.defpath).split(":")
+    return any(os.access(f"{folder}/{program}", os.X_OK) for folder in folders if folder.startswith("/"))
+
+
+def _parse(arguments: Sequence[str]) -> tuple[str, list[str], str, str]:
+    verb, *rest = arguments or [""]
+    options = {"--scope": wiring.PROJECT, "--cwd": "."}
+    names = []
+    words = iter(rest)
+    for word in words:
+        if word in options:
+            options[word] = next(words, "")
+        else:
+            names.append(word)
+    known = verb in ("install", "uninstall", "status", "print") and options["--scope"] in (wiring.PROJECT, wiring.USER)
+    if not known:
+        raise UsageError(_USAGE)
+    for name in names:
+        if name not in hook.HARNESSES:
+            raise UsageError(f"no coding agent {name!r} is known. There are: {', '.join(hook.HARNESSES)}")
+    return verb, names or list(hook.HARNESSES), options["--scope"], os.path.abspath(options["--cwd"])

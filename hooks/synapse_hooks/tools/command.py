@@ -1,0 +1,269 @@
+"""Which files a shell command names for certain as what it will write or remove.
+
+What is quoted plainly and named outright counts. A variable, a pattern, a substitution, a here-document or a block
+makes uncertain what it touches, and what is uncertain is not guessed: the watcher sees what was written.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_BLANK = " \t"
+_UNCERTAIN = "$`*?[]{}~!"
+_WRITING = (">", ">>", ">|", "&>", "&>>")
+_ENDS = (";", "&", "&&", "||", "|", "|&", "\n")
+# What may stand before the command itself, which then runs all the same.
+_BEFORE = frozenset(("then", "do", "else", "if", "elif", "while", "until", "!", "time", "command", "exec", "nohup"))
+_BLOCKS = frozenset(("if", "while", "until", "for", "case", "{", "function", "select"))
+_SED_VALUES = ("-e", "-f", "-l", "--expression", "--file", "--line-length")
+_GIT = ("add", "rm", "mv", "restore")
+
+
+class Token:
+    """A word or an operator. ``certain``: a word that stands for itself."""
+
+    __slots__ = ("certain", "operator", "text")
+
+    def __init__(self, text: str, *, operator: bool = False, certain: bool = True) -> None:
+        self.text = text
+        self.operator = operator
+        self.certain = certain
+
+
+def written(command: str, cwd: str) -> list[str]:
+    """The paths, each once, absolute if ``cwd`` is; nothing for a command that cannot be read."""
+    here: str | None = cwd
+    nested = False  # in a block, which may or may not run
+    found: dict[str, None] = {}
+    for words, targets, end in _commands(command):
+        for target in targets:
+            _add(found, here, target)
+        nested = nested or (bool(words) and words[0].text in _BLOCKS)
+        argv = _proper(words)
+        if argv and argv[0].certain:
+            name = argv[0].text.rpartition("/")[2]
+            if name == "cd":
+                here = _entered(here, argv[1:]) if end in (";", "&&", "\n", "") and not nested else None
+            elif name == "git":
+                _git(found, here, argv[1:])
+            else:
+                for target in _TARGETS.get(name, _nothing)(argv[1:], here):
+                    _add(found, here, target)
+    return list(found)
+
+
+def _add(found: dict[str, None], here: str | None, token: Token) -> None:
+    if token.certain and token.text and (here is not None or token.text.startswith("/")):
+        found[os.path.join(here or "/", token.text)] = None
+
+
+def _entered(here: str | None, words: Sequence[Token]) -> str | None:
+    """Where ``cd`` leads; None: nobody knows."""
+    if len(words) != 1 or not words[0].certain or words[0].text in ("", "-"):
+        return None
+    if not words[0].text.startswith("/") and here is None:
+        return None
+    return os.path.join(here or "/", words[0].text)
+
+
+def _proper(words: list[Token]) -> list[Token]:
+    """``words`` from the command on: without assignments and what else may go before."""
+    at = 0
+    while at < len(words) and words[at].certain and (words[at].text in _BEFORE or _assigns(words[at].text)):
+        at += 1
+    return words[at:]
+
+
+def _assigns(word: str) -> bool:
+    name, equals, _ = word.partition("=")
+    return bool(equals) and name.isidentifier()
+
+
+# ---- commands that write what they name ----
+
+
+def _nothing(_: Sequence[Token], __: str | None) -> list[Token]:
+    return []
+
+
+def _operands(words: Sequence[Token]) -> list[Token]:
+    """What is no option."""
+    found, plain = [], False
+    for word in words:
+        if word.text == "--" and not plain:
+            plain = True
+        elif plain or not word.text.startswith("-") or not word.certain:
+            found.append(word)
+    return found
+
+
+def _all(words: Sequence[Token], _: str | None) -> list[Token]:
+    return _operands(words)
+
+
+def _sed(words: Sequence[Token], _: str | None) -> list[Token]:
+    """The files of ``sed -i``; where it does not write in place it writes nothing."""
+    in_place = scripted = False
+    found: list[Token] = []
+    rest = iter(words)
+    for word in rest:
+        text = word.text
+        if text in _SED_VALUES:
+            scripted = scripted or text in _SED_VALUES[:2] + _SED_VALUES[3:5]
+            next(rest, None)
+        elif text.startswith(("--expression=", "--file=")):
+            scripted = True
+        elif text.startswith("--"):
+            in_place = in_place or text == "--in-place" or text.startswith("--in-place=")
+        elif text.startswith("-") and len(text) > 1 and word.certain:
+            in_place = in_place or "i" in text
+            scripted = scripted or (text.endswith("e") and "i" not in text)
+            if scripted and text.endswith("e"):
+                next(rest, None)
+        elif text or not in_place or found:  # an empty word after -i is BSD's way of asking for no copy
+            found.append(word)
+    return (found if scripted else found[1:]) if in_place else []
+
+
+def _moved(words: Sequence[Token], here: str | None) -> list[Token]:
+    """Of ``mv``: what goes, and where to."""
+    operands = _operands(words)
+    return [*operands[:-1], *_copied(words, here)] if len(operands) > 1 else []
+
+
+def _copied(words: Sequence[Token], here: str | None) -> list[Token]:
+    """Of ``cp``: the files that are written."""
+    operands = _operands(words)
+    if len(operands) < 2 or any(word.text.startswith(("-t", "--target")) for word in words):
+        return []
+    *sources, target = operands
+    if not target.certain:
+        return []
+    if not os.path.isdir(os.path.join(here or "/", target.text)):
+        return [target] if len(sources) == 1 and not target.text.endswith("/") else []
+    names = [os.path.basename(source.text.rstrip("/")) for source in sources if source.certain]
+    return [Token(os.path.join(target.text, name)) for name in names]
+
+
+def _git(found: dict[str, None], here: str | None, words: Sequence[Token]) -> None:
+    """Of ``git add``, ``rm``, ``mv`` and ``restore``: single files. A directory says nothing about who changed it."""
+    if len(words) > 2 and words[0].text == "-C":
+        here, words = _entered(here, words[1:2]), words[2:]
+    if not words or words[0].text not in _GIT or not words[0].certain:
+        return
+    for word in _operands(words[1:]):
+        if word.certain and not word.text.startswith(":") and here is not None:
+            path = os.path.join(here, word.text)
+            if not os.path.isdir(path) and "=" not in word.text:
+                found[path] = None
+
+
+_TARGETS = {
+    "tee": _all,
+    "rm": _all,
+    "unlink": _all,
+    "touch": _all,
+    "sed": _sed,
+    "gsed": _sed,
+    "mv": _moved,
+    "cp": _copied,
+}
+
+
+# ---- words ----
+
+
+def _commands(text: str) -> Iterator[tuple[list[Token], list[Token], str]]:
+    """The simple commands of ``text``: words, targets of redirections, and the operator after it ('' at the end).
+
+    Ends where something begins that is not read here.
+    """
+    words: list[Token] = []
+    targets: list[Token] = []
+    pending = ""
+    for token in _tokens(text):
+        if token.operator and token.text in _ENDS:
+            yield words, targets, token.text
+            words, targets, pending = [], [], ""
+        elif token.operator:
+            pending = token.text
+        elif pending:
+            if pending in _WRITING:
+                targets.append(token)
+            pending = ""
+        else:
+            words.append(token)
+    yield words, targets, ""
+
+
+def _tokens(text: str) -> Iterator[Token]:
+    at = 0
+    document = False  # the line names a here-document, whose text begins on the next
+    while at < len(text):
+        c = text[at]
+        if c in _BLANK or text.startswith("\\\n", at):
+            at += 1 if c in _BLANK else 2
+        elif c == "#":
+            at = _line_end(text, at)
+        elif c in "()":
+            return
+        elif c in ";&|<>\n":
+            if c == "\n" and document:
+                return
+            operator = _operator(text, at)
+            document = document or (operator.startswith("<<") and operator != "<<<")
+            yield Token(operator, operator=True)
+            at += len(operator)
+        else:
+            token, at = _word(text, at)
+            if token is None:
+                return
+            if at < len(text) and text[at] in "<>" and token.text.isdigit():
+                continue  # the descriptor of a redirection
+            yield token
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
+
+
+def _operator(text: str, at: int) -> str:
+    for length in (3, 2):
+        if text[at : at + length] in ("&>>", "<<<", "<<-", "&&", "||", "|&", "&>", ">>", ">|", ">&", "<&", "<<", "<>"):
+            return text[at : at + length]
+    return text[at]
+
+
+def _word(text: str, at: int) -> tuple[Token | None, int]:
+    """The word at ``at`` and where it ends; None if it does not end."""
+    parts: list[str] = []
+    certain = True
+    while at < len(text) and text[at] not in " \t\n;&|<>()":
+        c = text[at]
+        if c == "'":
+            end = text.find("'", at + 1)
+            if end < 0:
+                return None, at
+            parts.append(text[at + 1 : end])
+            at = end + 1
+        elif c == '"':
+            end = text.find('"', at + 1)
+            inside = text[at + 1 : end]
+            if end < 0 or "\\" in inside:
+                return None, at
+            certain = certain and not set("$`!") & set(inside)
+            parts.append(inside)
+            at = end + 1
+        elif c == "\\":
+            parts.append(text[at + 1 : at + 2])
+            at += 2
+        else:
+            certain = certain and c not in _UNCERTAIN
+            parts.append(c)
+            at += 1
+    return Token("".join(parts), certain=certain), at

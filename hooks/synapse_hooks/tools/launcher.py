@@ -1,0 +1,74 @@
+"""The file that every harness starts, under a path that is spelled alike on every machine.
+
+The command in a harness's configuration never changes, whichever version is installed wherever: a project can track
+it, and a harness that asks its user to trust a command asks once.
+"""
+
+from __future__ import annotations
+
+import os
+
+from synapse_git import address
+from synapse_git.errors import CheckoutError
+from synapse_hooks import shims, whole
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NAME = "agent-hook"
+_SHELL = f'"${{XDG_DATA_HOME:-$HOME/.local/share}}/synapse-git/{NAME}"'
+
+
+def command(harness: str, event: str) -> str:
+    """What a harness hands to its shell."""
+    return f"{_SHELL} {harness} {event}"
+
+
+def ours(text: object, harness: str) -> bool:
+    """Is this a command of ours, of whatever version?"""
+    return isinstance(text, str) and f'/synapse-git/{NAME}" {harness} ' in text
+
+
+def directory(env: Mapping[str, str]) -> str:
+    """Where that leads to.
+
+    Raises:
+        CheckoutError: nowhere that is the same for every process.
+    """
+    base = env.get("XDG_DATA_HOME") or address.home(env) + "/.local/share"
+    if not os.path.isabs(base):
+        raise CheckoutError(f"XDG_DATA_HOME={base} is relative. Set it to an absolute path, or unset it")
+    return f"{base.rstrip('/')}/{address.APP}"
+
+
+def path(env: Mapping[str, str]) -> str:
+    """The file itself. Raises as `directory`."""
+    return f"{directory(env)}/{NAME}"
+
+
+def install(env: Mapping[str, str]) -> bool:
+    """Put it in place; was that a change? Raises: OSError, and as `directory`."""
+    os.makedirs(directory(env), exist_ok=True)
+    return whole.write(path(env), _text(), 0o755)
+
+
+def uninstall(env: Mapping[str, str]) -> None:
+    """Take it away. Raises: OSError, and as `directory`."""
+    if os.path.lexists(path(env)):
+        os.unlink(path(env))
+
+
+def works(env: Mapping[str, str]) -> bool:
+    """Is it there, and does it start this installation?"""
+    return whole.holds(path(env), _text(), 0o755)
+
+
+def _text() -> bytes:
+    source = os.path.dirname(os.path.abspath(__file__))
+    values = {b"python=''": shims.interpreter(), b"launch=''": os.path.dirname(source) + "/launch.py"}
+    with open(source + "/launcher.sh", "rb") as file:
+        lines = file.read().split(b"\n")
+    return b"\n".join(
+        line.partition(b"=")[0] + b"=" + shims.quoted(values[line]) if line in values else line for line in lines
+    )

@@ -1,0 +1,49 @@
+"""Tell the hub about a worktree that an edit claimed in, so that it is listed. Shown, never granted from."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from synapse_git import binding, document, scope, starter
+from synapse_git.constants import HOOK_DEADLINE_SECONDS
+from synapse_git.errors import HubUnreachable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from synapse_git.checkout import Checkout
+
+
+def enter(here: Checkout, agent: str, env: Mapping[str, str]) -> None:
+    """Have the worktree listed; that it cannot be is no reason to stop anything."""
+    outer = here.outer
+    body = {
+        "worktree": outer.tree(),
+        "root": scope.to_wire(outer.root),
+        "repository": os.fsencode(outer.common_dir).decode("utf-8", "replace"),
+        "namespace": outer.namespace(),
+        "branch": _branch(outer.git_dir),
+        "agent": agent,
+        "layers": ["guard"],
+    }
+    try:
+        line = starter.connect_running(
+            binding.under(env, outer.common_dir), deadline=time.monotonic() + HOOK_DEADLINE_SECONDS
+        )
+        if line:
+            with line:
+                line.ask("POST", "/v2/worktrees", [("Content-Type", "application/json")], document.write(body).encode())
+    except HubUnreachable:
+        pass
+
+
+def _branch(git_dir: str) -> str:
+    try:
+        with open(git_dir + "/HEAD", "rb") as file:
+            head = file.read(4096).decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
+    name = head.removeprefix("ref: refs/heads/")
+    return "" if name in (head, ".invalid") else name

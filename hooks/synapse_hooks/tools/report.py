@@ -1,0 +1,56 @@
+"""After an edit: tell the hub what was written, so that a change which nobody announced can be told from it."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+
+from synapse_git import binding, document, identity, scope, starter
+from synapse_git.constants import HOOK_DEADLINE_SECONDS
+from synapse_git.errors import HubUnreachable
+from synapse_hooks import background
+from synapse_hooks.tools import place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from synapse_git.checkout import Checkout
+    from synapse_hooks.tools.occasion import Occasion
+
+# What is larger is told without its digest being worth the reading.
+_LARGEST = 64 * 1024 * 1024
+
+
+def send(harness: str, found: Occasion, env: Mapping[str, str]) -> None:
+    """Report it from a process of its own, which the harness does not wait for; failures are nobody's concern."""
+    if not background.detach():
+        return
+    for here, paths in place.guarded(found.paths, found.cwd, env):
+        agent = identity.of_session(harness, found.session, found.subagent, env, here.outer.git_dir)
+        if not agent:
+            continue
+        edits = [{"path": scope.to_wire(path), "sha256": _digest(here, path)} for path in paths]
+        body = {"agent": agent, "namespace": here.namespace(), "worktree": here.tree(), "edits": edits}
+        try:
+            where = binding.under(env, here.outer.common_dir)
+            line = starter.connect_running(where, deadline=time.monotonic() + HOOK_DEADLINE_SECONDS)
+            if line:
+                with line:
+                    line.ask("POST", "/v2/edits", [("Content-Type", "application/json")], document.write(body).encode())
+        except HubUnreachable:
+            return
+
+
+def _digest(here: Checkout, path: str) -> str | None:
+    """Of the file's content; None where there is no file any more."""
+    try:
+        descriptor = os.open(f"{here.outer.root}/{path}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with open(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+            return None
+        return identity.sha256(file.read())

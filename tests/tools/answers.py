@@ -1,0 +1,50 @@
+"""What each harness takes for an answer, field by field: an unknown one makes some of them run the tool."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+
+class _Exact(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    """No other member than these."""
+
+
+class ClaudeDenial(_Exact):
+    hook_event_name: Literal["PreToolUse"]
+    permission_decision: Literal["deny"]
+    permission_decision_reason: str
+
+
+class ClaudeContext(_Exact):
+    hook_event_name: Literal["SessionStart"]
+    additional_context: str
+
+
+class ClaudeBefore(_Exact):
+    hook_specific_output: ClaudeDenial | None = None
+
+
+class ClaudeStart(_Exact):
+    hook_specific_output: ClaudeContext | None = None
+
+
+class Nothing(_Exact):
+    """The empty object."""
+
+
+ANSWERS: dict[str, dict[str, type[_Exact]]] = {
+    "claude": {"PreToolUse": ClaudeBefore, "SessionStart": ClaudeStart},
+}
+
+
+def checked(harness: str, event: str, raw: str) -> str:
+    """The reason or the context in an answer; '' if it has none. Raises where the harness would not take it."""
+    answer = msgspec.json.decode(raw, type=ANSWERS[harness].get(event, Nothing))
+    match answer:
+        case ClaudeBefore(hook_specific_output=ClaudeDenial(permission_decision_reason=text)):
+            return text
+        case ClaudeStart(hook_specific_output=ClaudeContext(additional_context=text)):
+            return text
+    return ""

@@ -1,0 +1,204 @@
+"""Hooks in a configuration that somebody else wrote: put in, found again, taken out to the byte."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synapse_git.errors import CheckoutError
+from synapse_hooks.tools import hook, jsonc
+from synapse_hooks.tools.configuration import Configuration
+from synapse_hooks.tools.wiring import Wiring
+
+FOREIGN = {
+    "empty object": "{}",
+    "empty object on two lines": "{\n}\n",
+    "one line": '{"model": "x", "hooks": {"Stop": []}}',
+    "tabs": '{\n\t"model": "x",\n\t"hooks": {\n\t\t"PreToolUse": [\n\t\t\t{"hooks": []}\n\t\t]\n\t}\n}\n',
+    "comments": '{ // mine\n  /* model */ "model": "x", // the best\n  "hooks": { /* none */ },\n}\n// end\n',
+    "crlf": '{\r\n    "b": [1,2 , 3],\r\n    "a": "é"\r\n}\r\n',
+    "bom": '\ufeff{\n  "a": 1\n}\n',
+    "no newline at the end": '{\n  "PreToolUse": "not a hook"\n}',
+    "twice": '{"hooks": {}, "hooks": {"PreToolUse": []}}',
+    "brackets in texts": '{\n  "a": "}{][,//",\n  "b\\"": "\\\\"\n}\n',
+    "blank": " \n\n",
+}
+
+
+@pytest.fixture(params=hook.HARNESSES)
+def harness(request: pytest.FixtureRequest) -> str:
+    """Each of them."""
+    return str(request.param)
+
+
+def configuration(tmp_path: Path, harness: str) -> tuple[Configuration, Path]:
+    """Its configuration in a home of its own, in a directory that is not there yet."""
+    file = tmp_path / "project" / ".dir" / "settings.json"
+    return Configuration(Wiring(harness), str(file), {"HOME": str(tmp_path)}), file
+
+
+def put(file: Path, text: str) -> bytes:
+    """``text`` as the file's content."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(text.encode())
+    return file.read_bytes()
+
+
+def without_ours(harness: str, value: Any) -> Any:
+    """What a configuration says beside our hooks."""
+    hooks = {
+        event: left
+        for event, entries in value.get("hooks", {}).items()
+        if (left := [entry for entry in entries if not Wiring(harness).owns(entry)])
+    }
+    return {key: item for key, item in value.items() if key not in ("hooks", "version")} | {"hooks": hooks}
+
+
+@pytest.mark.parametrize("text", FOREIGN.values(), ids=FOREIGN.keys())
+def test_it_goes_in_without_touching_the_rest_and_comes_out_to_the_byte(
+    text: str, harness: str, tmp_path: Path
+) -> None:
+    """Comments, order, line ends, indentation, mark: all as before, with and without our hooks."""
+    made, file = configuration(tmp_path, harness)
+    before = put(file, text)
+    file.chmod(0o640)
+    assert made.state()[0] == "missing"
+    assert made.install()["changed"]
+    assert made.state() == ("installed", "")
+    after = file.read_bytes().decode()
+    kept = iter(after)
+    assert all(c in kept for c in before.decode()), "something of what was there is gone"
+    if text.strip():
+        assert without_ours(harness, jsonc.parse(after).value)["hooks"] == without_ours(
+            harness, jsonc.parse(text).value
+        )["hooks"]  # fmt: skip
+    assert not made.install()["changed"]
+    assert file.read_bytes().decode() == after
+    copy = made.uninstall()["copy"]
+    assert (file.read_bytes(), file.stat().st_mode & 0o777) == (before, 0o640)
+    assert Path(copy).read_bytes().decode() == after
+    assert not made.uninstall()["changed"]
+
+
+def test_a_file_that_was_made_goes_again_with_its_directories(harness: str, tmp_path: Path) -> None:
+    """Nothing is left, the launcher included."""
+    made, file = configuration(tmp_path, harness)
+    made.install()
+    json.loads(file.read_text())
+    made.uninstall()
+    assert not (tmp_path / "project").exists()
+    assert not (tmp_path / ".local/share/synapse-git/agent-hook").exists()
+
+
+def test_what_others_write_meanwhile_stays(harness: str, tmp_path: Path) -> None:
+    """An entry added after ours, and one in the same list, survive the removal."""
+    made, file = configuration(tmp_path, harness)
+    put(file, '{\n  "a": 1\n}\n')
+    made.install()
+    text = file.read_text().replace('"a": 1', '"a": 1,\n  "b": [2]')
+    file.write_text(text)
+    made.uninstall()
+    assert file.read_text() == '{\n  "a": 1,\n  "b": [2]\n}\n'
+
+
+def test_without_a_record_it_is_taken_out_by_what_it_is(harness: str, tmp_path: Path) -> None:
+    """A configuration that came with a clone holds our entries and nobody knows how they got there."""
+    made, file = configuration(tmp_path, harness)
+    put(file, '{\n  "a": 1,\n  "hooks": {\n    "Other": []\n  }\n}\n')
+    made.install()
+    for record in (tmp_path / ".local/share/synapse-git/agents").glob("*.record"):
+        record.unlink()
+    made.uninstall()
+    value = json.loads(file.read_text())
+    assert (value["a"], value["hooks"]) == (1, {"Other": []})
+
+
+def test_what_another_version_put_in_is_brought_up_to_date(harness: str, tmp_path: Path) -> None:
+    """An entry of ours that is not as it would be now is outdated, and installing mends it."""
+    made, file = configuration(tmp_path, harness)
+    put(file, "{}")
+    made.install()
+    current = file.read_text()
+    file.write_text(current.replace(": 10", ": 99").replace("10000", "99000"))
+    assert made.state()[0] == "outdated"
+    made.install()
+    assert made.state()[0] == "installed"
+    assert json.loads(file.read_text()) == json.loads(current)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ('{\n  "a": 1\n  "b": 2\n}', "line 3"),
+        ('{"a": tru}', "line 1"),
+        ('{"hooks": []}', "hooks is no object"),
+        ("[]", "no object"),
+        ('{\n"a": "x\n}', "line 2"),
+        ("{} {}", "line 1"),
+        ("{ /* no end", "line 1"),
+    ],
+)
+def test_a_broken_file_is_refused_with_its_line_and_untouched(text: str, named: str, tmp_path: Path) -> None:
+    """Nothing is written where it cannot be understood."""
+    made, file = configuration(tmp_path, "claude")
+    before = put(file, text)
+    for act in (made.install, made.uninstall):
+        with pytest.raises(CheckoutError, match=named):
+            act()
+    assert made.state()[0] == "broken"
+    assert file.read_bytes() == before
+
+
+def test_a_linked_configuration_stays_a_link(tmp_path: Path) -> None:
+    """What it leads to is changed, as dotfiles in a repository of their own want it."""
+    made, file = configuration(tmp_path, "claude")
+    real = tmp_path / "dotfiles.json"
+    real.write_text("{}")
+    file.parent.mkdir(parents=True)
+    file.symlink_to(real)
+    linked = Configuration(Wiring("claude"), str(file), {"HOME": str(tmp_path)})
+    linked.install()
+    assert file.is_symlink()
+    assert "hooks" in json.loads(real.read_text())
+    linked.uninstall()
+    assert (os.readlink(file), real.read_text()) == (str(real), "{}")
+    del made
+
+
+def test_a_change_made_at_the_same_moment_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever wrote in between is not undone: the installation says so and changes nothing."""
+    made, file = configuration(tmp_path, "claude")
+    put(file, "{}")
+    remember = made._remember
+
+    def meanwhile(record: Any) -> None:
+        remember(record)
+        file.write_text('{"mine": 1}')
+
+    monkeypatch.setattr(made, "_remember", meanwhile)
+    with pytest.raises(CheckoutError, match="just now"):
+        made.install()
+    assert file.read_text() == '{"mine": 1}'
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(VALUES, st.sampled_from([None, 1, "\t"]))
+def test_values_are_read_as_json_reads_them(value: Any, indent: Any) -> None:
+    """Whatever json writes is read to the same value, and each child stands where it says."""
+    text = json.dumps(value, indent=indent)
+    node = jsonc.parse(text)
+    assert node.value == value
+    for child in node.children:
+        assert json.loads(text[child.start : child.end]) == child.value
