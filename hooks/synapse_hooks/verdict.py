@@ -90,7 +90,7 @@ def notice(change: Change, env: Mapping[str, str], *, deadline: float) -> dict[s
             return {}
         with line:
             for part in change.parts():
-                _judge(line, change, part)
+                _judge(line, change, part, moved=True)
     except Refused as found:
         return found.problem
     except HubUnreachable:
@@ -98,7 +98,7 @@ def notice(change: Change, env: Mapping[str, str], *, deadline: float) -> dict[s
     return {}
 
 
-def _judge(line: Line, change: Change, part: Part) -> str:
+def _judge(line: Line, change: Change, part: Part, *, moved: bool = False) -> str:
     namespace, tree, paths, unclaimed = part
     headers = [
         ("Content-Type", "application/x-synapse-paths"),
@@ -111,6 +111,8 @@ def _judge(line: Line, change: Change, part: Part) -> str:
         headers.append(("Synapse-Unclaimed", unclaimed))
     if change.claims:
         headers.append(("Synapse-Claim", "1"))
+    if moved:
+        headers.append(("Synapse-Moved", "1"))
     answer = line.ask("POST", "/v2/guard", headers, paths)
     change.strange = change.strange or "synapse-worktree" in answer.headers
     change.hub_id = answer.headers.get("synapse-hub", change.hub_id)

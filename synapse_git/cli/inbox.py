@@ -7,6 +7,7 @@ import time
 from synapse_git import client, explain, scope
 from synapse_git.cli import output, phrase, shown, trail
 from synapse_git.cli.verb import Option, Verb
+from synapse_git.constants import HUB_AGENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,9 +88,10 @@ def _tell(call: Call, agent: str, message: Message, now: float) -> None:
 def _told(message: Message, agent: str, now: float) -> str:
     """``14:05:00  ana to you: …``; the lines after the first are set in."""
     moment = explain.moment(time.time() + message["timestamp"] - now)
+    sender = "the hub" if message["sender"] == HUB_AGENT else message["sender"]
     to = "you" if message["to"] == agent else "everyone"
     lines = [scope.show(line) if line else "" for line in message["body"].splitlines()]
-    return "\n    ".join([f"{moment}  {message['sender']} to {to}: {lines[0]}", *lines[1:]])
+    return "\n    ".join([f"{moment}  {sender} to {to}: {lines[0]}", *lines[1:]])
 
 
 VERBS = (

@@ -8,6 +8,7 @@ import time
 from synapse_git import document, explain, scope
 from synapse_git.cli import output, phrase, trail
 from synapse_git.cli.verb import Option, Verb, count
+from synapse_git.constants import HUB_AGENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,6 +119,8 @@ def _claim_denied(event: Fields) -> str:
 
 
 def _guard_denied(event: Fields) -> str:
+    if event.get("moved"):
+        return f"{event['agent']} moved {_changed(event)} to other commits{_held_by(event)}"
     return f"{event['agent']} was refused a change ({event['action']}) of {_changed(event)}{_held_by(event)}"
 
 
@@ -127,6 +130,8 @@ def _overridden(event: Fields) -> str:
 
 
 def _sent(event: Fields) -> str:
+    if event["sender"] == HUB_AGENT:
+        return ""  # what it speaks of stands there already
     body = scope.show(event["body"])
     short = f"{body[:_QUOTED]}…" if len(body) > _QUOTED else body
     to = event["to"] or "everyone"

@@ -160,7 +160,7 @@ def test_inv_ll_2_expiry_frees_the_task_and_is_on_record(tmp_path: Path) -> None
         rig.answer(take("t1", "ben"))
     with running(tmp_path, clock) as rig:
         kinds = [record.kind for record in rig.journal._store.replay(0)]
-        assert kinds == ["claim_granted", "lease_expired", "claim_granted"]
+        assert kinds == ["claim_granted", "lease_expired", "claim_granted", "message_sent"]
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf"), "90", True, None, 10**400, [1]])

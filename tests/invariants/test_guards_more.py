@@ -67,7 +67,7 @@ def test_inv_cr_3_a_takeover_resumes_from_a_lease_that_is_over_but_not_swept() -
     """The checkpoint is handed on, and the expiry is written down before the grant."""
     state = after(State(), take("t1", ttl_s=30.0), 0.0)
     state = after(state, SaveCheckpoint(**TASK, data="half"), 1.0)
-    assert kinds(state, take("t1", "ben", ("elsewhere",)), 30.0) == ["LeaseExpired", "ClaimGranted"]
+    assert kinds(state, take("t1", "ben", ("elsewhere",)), 30.0) == ["LeaseExpired", "ClaimGranted", "MessageSent"]
     assert after(state, take("t1", "ben"), 30.0).claims["", "t1"].checkpoint == "half"
 
 
@@ -103,7 +103,7 @@ def test_inv_ll_4_a_renewal_frees_the_paths_it_leaves() -> None:
     """The same owner and tree, other paths."""
     state = after(after(State(), take("t1", paths=("a",)), 0.0), take("t1", paths=("b",)), 1.0)
     assert kinds(state, take("t2", "ben", ("a",)), 2.0) == ["ClaimGranted"]
-    assert kinds(state, take("t2", "ben", ("b",)), 2.0) == ["ClaimDenied"]
+    assert kinds(state, take("t2", "ben", ("b",)), 2.0) == ["ClaimDenied", "MessageSent"]
 
 
 def test_inv_cr_1_a_key_outlives_the_next_one(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_change_in_anothers_scope_is_refused_and_put_on_record_once() -> None:
     verdict.judge(["src/a"])
     assert verdict.word == "refuse"
     denial: RecordDenial = verdict.evidence()
-    assert kinds(state, denial, 1.0) == ["GuardDenied"]
+    assert kinds(state, denial, 1.0) == ["GuardDenied", "MessageSent"]
     assert kinds(after(state, denial, 1.0), denial, 2.0) == []
 
 

@@ -102,7 +102,10 @@ class ClaimEdit(Command, frozen=True):
 
 
 class RecordDenial(Command, frozen=True):
-    """Evidence of a refused change: ``paths`` the first of ``paths_total``, ``tasks`` what was in the way."""
+    """Evidence of a refused change: ``paths`` the first of ``paths_total``, ``tasks`` what was in the way.
+
+    ``moved``: it had happened already.
+    """
 
     agent: str
     namespace: str
@@ -111,6 +114,7 @@ class RecordDenial(Command, frozen=True):
     paths: tuple[str, ...]
     paths_total: int
     tasks: tuple[tuple[str, str], ...]
+    moved: bool = False
 
 
 class RecordOverride(Command, frozen=True):

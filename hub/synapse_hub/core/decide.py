@@ -44,12 +44,19 @@ from synapse_hub.core.holding import (
     decide_update,
 )
 from synapse_hub.core.messages import decide_acknowledge, decide_send
+from synapse_hub.core.notices import notices
 from synapse_hub.core.outcome import Decided, Outcome, Refusal
 from synapse_hub.core.state import State
 
 
 def decide(state: State, command: AnyCommand, now: float) -> Outcome:
-    """What ``command`` comes to in ``state`` at ``now`` (lease-clock seconds). Pure."""
+    """What ``command`` comes to in ``state`` at ``now`` (lease-clock seconds), and who has to hear of it. Pure."""
+    outcome = _decide(state, command, now)
+    told = notices(state, outcome.events, now)
+    return msgspec.structs.replace(outcome, events=[*outcome.events, *told]) if told else outcome
+
+
+def _decide(state: State, command: AnyCommand, now: float) -> Outcome:
     match command:
         case Keyed():
             return _decide_keyed(state, command, now)

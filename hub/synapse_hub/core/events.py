@@ -100,7 +100,10 @@ class ClaimDenied(Event, frozen=True, tag="claim_denial"):
 
 
 class GuardDenied(Event, frozen=True, tag="guard_denial"):
-    """Evidence that a change was refused; ``paths`` are the first of ``paths_total``. Spec: INV-RR-3."""
+    """Evidence that a change was refused; ``paths`` are the first of ``paths_total``. Spec: INV-RR-3.
+
+    ``moved``: nothing was refused, the files had changed already.
+    """
 
     agent: str
     namespace: str
@@ -109,6 +112,7 @@ class GuardDenied(Event, frozen=True, tag="guard_denial"):
     paths: tuple[WirePath, ...]
     paths_total: int
     holders: tuple[Holder, ...]
+    moved: bool = False
 
 
 class GuardOverridden(Event, frozen=True, tag="guard_override"):
@@ -129,7 +133,8 @@ class MessageSent(Event, frozen=True, tag="message_sent"):
     """A message; its number is the event's own. ``to`` None: to everyone. Spec: INV-DG-1, INV-DG-3, INV-CK-1.
 
     ``delivered``: a session of the recipient was open then, which says nothing about its being read.
-    ``client_timestamp`` is the sender's word and orders nothing.
+    ``client_timestamp`` is the sender's word and orders nothing. ``about``: of the hub's own, what is not to be said
+    again for a while.
     """
 
     sender: str
@@ -138,6 +143,7 @@ class MessageSent(Event, frozen=True, tag="message_sent"):
     client_msg_id: str | None = None
     client_timestamp: float | None = None
     delivered: bool = False
+    about: str = ""
 
 
 class MessageAcknowledged(Event, frozen=True, tag="message_acknowledged"):

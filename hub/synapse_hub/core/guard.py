@@ -129,8 +129,8 @@ class Verdict:
             for key, names in islice(self._changed.items(), MAX_NAMED_CONFLICTS)
         ]
 
-    def evidence(self) -> RecordDenial:
-        """The command that puts a refusal on record."""
+    def evidence(self, *, moved: bool = False) -> RecordDenial:
+        """The command that puts a refusal on record, or, with ``moved``, what had happened already."""
         question = self.question
         return RecordDenial(
             agent=question.agent,
@@ -140,6 +140,7 @@ class Verdict:
             paths=tuple(self._paths),
             paths_total=self.paths_total,
             tasks=tuple(islice(self._changed, MAX_NAMED_CONFLICTS)),
+            moved=moved,
         )
 
     def to_extend(self) -> tuple[TaskKey, ...]:
@@ -185,6 +186,7 @@ def decide_denial(state: State, command: RecordDenial, now: float) -> Decided:
         paths=tuple(paths_to_wire(command.paths)),
         paths_total=command.paths_total,
         holders=tuple(_holder(state, key) for key in command.tasks),
+        moved=command.moved,
     )
     return Decided([] if state.denied_lately(event) else [event], {})
 

@@ -19,8 +19,10 @@ from synapse_git.constants import (
     MAX_MAILBOX_LETTERS,
     MAX_MAILBOX_NOTICES,
     MAX_NOTICES,
+    MAX_REMEMBERED_NOTICES,
     MAX_REMEMBERED_READERS,
     MAX_RETAINED_CHAT,
+    NOTICE_COALESCE_SECONDS,
 )
 from synapse_hub.core.events import MessageAcknowledged, MessageSent
 from synapse_hub.core.recent import Recent
@@ -55,7 +57,7 @@ class Mail(msgspec.Struct, frozen=True):
     """``chat``: what went to everyone, oldest first. ``boxes``: recipient → what it has not acknowledged, oldest first.
 
     ``letters`` and ``notices`` (those of the hub): number → recipient, for the bounds over all boxes. ``watermarks``:
-    agent → the number up to which it has acknowledged.
+    agent → the number up to which it has acknowledged. ``noticed``: recipient and what it was told about of late.
     """
 
     chat: tuple[Message, ...] = ()
@@ -63,11 +65,17 @@ class Mail(msgspec.Struct, frozen=True):
     letters: Recent[int, str] = Recent()
     notices: Recent[int, str] = Recent()
     watermarks: Recent[str, int] = Recent()
+    noticed: Recent[tuple[str, str], None] = Recent()
 
     def watermark(self, agent: str) -> int:
         """Up to here ``agent`` has acknowledged; 0 if it never has."""
         found = self.watermarks.get(agent)
         return found[1] if found else 0
+
+    def noticed_lately(self, agent: str, about: str, now: float) -> bool:
+        """Was ``agent`` told that already, a while ago at most?"""
+        before = self.noticed.get((agent, about))
+        return before is not None and before[0] > now - NOTICE_COALESCE_SECONDS
 
     def box(self, agent: str) -> tuple[Message, ...]:
         """What was sent to ``agent`` alone and is not acknowledged."""
@@ -103,36 +111,39 @@ def delivered(mail: Mail, seq: int, sent: MessageSent) -> Mail:
         chat = (*mail.chat, message)[-MAX_RETAINED_CHAT:]
         fresh = tuple(one for one in chat if one.sent.at > sent.at - CHAT_RETENTION_SECONDS)
         return msgspec.structs.replace(mail, chat=fresh)
-    return _enclosed(mail, message, sent.to)
+    mail = _enclosed(mail, message, sent.to)
+    return _noted(mail, (sent.to, sent.about), sent.at) if sent.about else mail
+
+
+def _noted(mail: Mail, about: tuple[str, str], at: float) -> Mail:
+    noticed = mail.noticed.put(
+        about, at, None, keep_after=at - NOTICE_COALESCE_SECONDS, capacity=MAX_REMEMBERED_NOTICES
+    )
+    return msgspec.structs.replace(mail, noticed=noticed)
 
 
 def _enclosed(mail: Mail, message: Message, to: str) -> Mail:
+    """With ``message`` in its box. A box that is full makes room itself, before anybody else's has to."""
     notice = message.notice
-    before, capacity, most = (
+    order, capacity, most = (
         (mail.notices, MAX_NOTICES, MAX_MAILBOX_NOTICES) if notice else (mail.letters, MAX_LETTERS, MAX_MAILBOX_LETTERS)
     )
+    box, over = _bounded((*mail.box(to), message), most, notice=notice)
+    before = _all_without(order, over)
     at = message.sent.at
     order, gone = before.put_and_shed(message.seq, at, to, keep_after=at - LETTER_RETENTION_SECONDS, capacity=capacity)
-    boxes = _without(mail, before, gone)
-    box, over = _bounded((*boxes.get(to, ()), message), most, notice=notice)
-    order = _all_without(order, over)
+    boxes = mail.boxes.set(to, box)
+    for seq in gone:
+        if (found := before.get(seq)) is not None:
+            boxes = _without(boxes, found[1], seq)
     return msgspec.structs.replace(
-        mail,
-        boxes=boxes.set(to, box),
-        letters=mail.letters if notice else order,
-        notices=order if notice else mail.notices,
+        mail, boxes=boxes, letters=mail.letters if notice else order, notices=order if notice else mail.notices
     )
 
 
-def _without(mail: Mail, order: Recent[int, str], gone: Iterable[int]) -> Map[str, tuple[Message, ...]]:
-    """The boxes without the messages whose turn to go it is."""
-    boxes = mail.boxes
-    for seq in gone:
-        found = order.get(seq)
-        if found is not None:
-            left = tuple(message for message in boxes[found[1]] if message.seq != seq)
-            boxes = boxes.set(found[1], left) if left else boxes.delete(found[1])
-    return boxes
+def _without(boxes: Map[str, tuple[Message, ...]], to: str, seq: int) -> Map[str, tuple[Message, ...]]:
+    left = tuple(message for message in boxes[to] if message.seq != seq)
+    return boxes.set(to, left) if left else boxes.delete(to)
 
 
 def _bounded(box: tuple[Message, ...], most: int, *, notice: bool) -> tuple[tuple[Message, ...], list[int]]:
@@ -172,12 +183,14 @@ class MailImage(msgspec.Struct, frozen=True):
 
     messages: list[Message] = []
     watermarks: list[tuple[str, float, int]] = []
+    noticed: list[tuple[tuple[str, str], float, None]] = []
 
 
 def image(mail: Mail) -> MailImage:
     """``mail`` written down."""
     messages = [*mail.chat, *(message for box in mail.boxes.values() for message in box)]
-    return MailImage(sorted(messages, key=lambda message: message.seq), list(mail.watermarks.items()))
+    messages.sort(key=lambda message: message.seq)
+    return MailImage(messages, list(mail.watermarks.items()), list(mail.noticed.items()))
 
 
 def restored(written: MailImage) -> Mail:
@@ -185,6 +198,9 @@ def restored(written: MailImage) -> Mail:
     mail = Mail()
     for message in written.messages:
         mail = delivered(mail, message.seq, message.sent)
+    mail = msgspec.structs.replace(mail, noticed=Recent())
+    for about, at, _ in written.noticed:
+        mail = _noted(mail, about, at)
     watermarks = mail.watermarks
     for agent, at, seq in written.watermarks:
         watermarks = watermarks.put(agent, at, seq, keep_after=0.0, capacity=MAX_REMEMBERED_READERS)

@@ -49,7 +49,7 @@ async def guard(desk: Desk, request: Request) -> Response:
     if asking:
         pass  # nobody is about to change anything: no evidence, no extension
     elif verdict.refused:
-        evidence = desk.transact(verdict.evidence())
+        evidence = desk.transact(verdict.evidence(moved="synapse-moved" in request.headers))
         with suppress(TimeoutError):
             await asyncio.wait_for(evidence, _EVIDENCE_S)
     elif claims and verdict.unclaimed:

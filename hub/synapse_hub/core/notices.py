@@ -1,0 +1,217 @@
+"""What the hub itself tells agents of things that concern them, derived from the events of one decision. Pure.
+
+A conflict, an expiry, a takeover, an override, a handover, work that moved under its holder's feet: each becomes a
+message in the same batch. None touches a lease, and a loop that is refused again and again is mentioned once.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+
+from synapse_git.constants import HUB_AGENT, MAX_MESSAGE_BYTES, MAX_NAMED_CONFLICTS
+from synapse_git.protocol import WirePath, from_wire
+from synapse_git.scope import show
+from synapse_hub.core.claim import Claim
+from synapse_hub.core.events import (
+    AnyEvent,
+    ClaimDenied,
+    ClaimGranted,
+    ClaimReleased,
+    ForeignEditSeen,
+    GuardDenied,
+    GuardOverridden,
+    Holder,
+    LeaseExpired,
+    MessageSent,
+    TaskHandedOff,
+)
+from synapse_hub.core.state import State
+
+# Whom it is for, what it is about (the same is said once within a while; '' is always said), the text.
+Word = tuple[str, str, str]
+
+_REFUSED = {
+    "edit": "was refused an edit of",
+    "commit": "was refused a commit that changes",
+    "merge": "was refused a merge that changes",
+    "push": "pushes, or was refused to push, changes of",
+    "ref": "was refused to move a branch to commits that change",
+}
+
+
+def notices(state: State, events: Sequence[AnyEvent], now: float) -> list[MessageSent]:
+    """The messages that follow from ``events``, which are about to be applied to ``state``."""
+    found: list[MessageSent] = []
+    said: set[tuple[str, str]] = set()
+    for to, about, text in _words(state, events):
+        if about and ((to, about) in said or state.mail.noticed_lately(to, about, now)):
+            continue
+        said.add((to, about))
+        body = text.encode()[:MAX_MESSAGE_BYTES].decode(errors="ignore")
+        found.append(MessageSent(at=now, sender=HUB_AGENT, to=to, body=body, about=about))
+    return found
+
+
+def _words(state: State, events: Sequence[AnyEvent]) -> Iterator[Word]:
+    over: list[LeaseExpired] = []
+    for event in events:
+        match event:
+            case LeaseExpired():
+                over.append(event)
+            case ClaimDenied() | GuardDenied():
+                yield from _conflict(event)
+            case GuardOverridden():
+                yield from _override(event)
+            case ForeignEditSeen():
+                yield from _foreign(event)
+            case ClaimReleased() if event.forced and event.by != event.owner:
+                yield from _takeover(state, event)
+            case TaskHandedOff():
+                yield _handover(state, event)
+            case _:
+                pass
+    if over:
+        yield from _expiry(state, over, events)
+
+
+def _conflict(event: ClaimDenied | GuardDenied) -> Iterator[Word]:
+    for holder in _others(event.holders, event.agent):
+        about = f"conflict {event.agent} {holder.namespace} {holder.task_id}"
+        if isinstance(event, GuardDenied) and event.moved:
+            yield holder.owner, f"moved {about}", _moved(event, holder)
+            continue
+        if isinstance(event, GuardDenied):
+            did = f"{_REFUSED[event.action]} {_changed(event)}, which you hold"
+        elif event.reason == "LEASE_LIVE":
+            did = "was refused the task itself, which you hold"
+        else:
+            did = f"was refused a claim of {_listed(event.paths) or 'the whole tree'}, which you hold, or part of it,"
+        yield (
+            holder.owner,
+            about,
+            f"{event.agent} {did} for task {holder.task_id}. When you are done: synapse-git release -t "
+            f"{_shell(holder.task_id)}, or hand it over: synapse-git handoff {_shell(event.agent)} -t "
+            f"{_shell(holder.task_id)}",
+        )
+
+
+def _moved(event: GuardDenied, holder: Holder) -> str:
+    return (
+        f"{_changed(event)}, which you hold for task {holder.task_id}, changed under you: {event.agent} merged, "
+        "checked out or reset to commits made elsewhere. Look before you go on: git status, git log"
+    )
+
+
+def _override(event: GuardOverridden) -> Iterator[Word]:
+    for holder in _others(event.holders, event.agent):
+        text = (
+            f"{event.agent} went over your claim (task {holder.task_id}) with a {event.action} that changes "
+            f'{_changed(event)}: "{show(event.reason_text)}". Look at it: git log; ask: synapse-git send --to '
+            f"{_shell(event.agent)} TEXT"
+        )
+        yield holder.owner, "", text
+
+
+def _foreign(event: ForeignEditSeen) -> Iterator[Word]:
+    who = event.agent or "somebody unknown"
+    paths = _changed(event)
+    kept = f" What was written there is kept as {event.quarantine}." if event.quarantine else ""
+    for holder in _others(event.holders, event.agent):
+        about = f"edit {event.agent} {holder.namespace} {holder.task_id}"
+        yield (
+            holder.owner,
+            about,
+            f"{who} changed {paths}, which you hold for task {holder.task_id}.{kept} Look at it: git diff",
+        )
+        if event.agent:
+            yield (
+                event.agent,
+                about,
+                f"you changed {paths}, which {holder.owner} holds for task {holder.task_id}.{kept} "
+                f"Take it back, or ask: synapse-git send --to {_shell(holder.owner)} TEXT",
+            )
+
+
+def _takeover(state: State, event: ClaimReleased) -> Iterator[Word]:
+    claim = state.claims.get((event.namespace, event.task_id))
+    if claim is not None:
+        yield (
+            event.owner,
+            "",
+            f'{event.by} took task {event.task_id} ({_held(state, claim)}) away from you: "{show(event.reason_text)}". '
+            f"Before you go on there, claim it again: {_again(claim)}",
+        )
+
+
+def _handover(state: State, event: TaskHandedOff) -> Word:
+    claim = event.claim
+    task = _shell(claim.task_id)
+    more = (
+        f"What was left with it: synapse-git checkpoint --show -t {task}"
+        if claim.checkpoint is not None
+        else f"See it: synapse-git show {task}"
+    )
+    text = f"{event.giver} handed task {claim.task_id} ({_held(state, claim)}) over to you; you hold it now. {more}"
+    return claim.owner, "", text
+
+
+def _expiry(state: State, over: Iterable[LeaseExpired], events: Sequence[AnyEvent]) -> Iterator[Word]:
+    """One message to each owner, of all that ended at once; none of what its owner takes up again in the same step."""
+    takers = {event.claim.key: event.claim.owner for event in events if isinstance(event, ClaimGranted)}
+    ended: dict[str, list[Claim]] = {}
+    for event in over:
+        key = (event.namespace, event.task_id)
+        claim = state.claims.get(key)
+        if claim is not None and takers.get(key) != event.owner:
+            ended.setdefault(event.owner, []).append(claim)
+    for owner, claims in ended.items():
+        yield owner, "", _ran_out(state, claims, takers)
+
+
+def _ran_out(state: State, claims: Sequence[Claim], takers: dict[tuple[str, str], str]) -> str:
+    named = ", ".join(f"{claim.task_id} ({_held(state, claim)})" for claim in claims[:MAX_NAMED_CONFLICTS])
+    more = f" and {len(claims) - MAX_NAMED_CONFLICTS} more" if len(claims) > MAX_NAMED_CONFLICTS else ""
+    taker = takers.get(claims[0].key, "")
+    if taker:
+        then = f"{taker} holds the task now; ask before you go on: synapse-git send --to {_shell(taker)} TEXT"
+    else:
+        then = f"If you are still at it, claim again: {_again(claims[0])}"
+    return f"your lease ran out on task{'s' if len(claims) > 1 else ''} {named}{more}. {then}"
+
+
+def _others(holders: Iterable[Holder], agent: str) -> Iterator[Holder]:
+    """One of each owner's claims; none of the agent's own, nor of an owner who is not known any more."""
+    seen = {agent, ""}
+    for holder in holders:
+        if holder.owner not in seen:
+            seen.add(holder.owner)
+            yield holder
+
+
+def _held(state: State, claim: Claim) -> str:
+    """What a claim covers, and where."""
+    place = state.worktrees.get(claim.worktree)
+    where = f" in {show(from_wire(place.root))}" if place else ""
+    return (_listed(claim.paths) or "the whole tree") + where
+
+
+def _again(claim: Claim) -> str:
+    paths = [from_wire(path) for path in claim.paths]
+    few = 0 < len(paths) <= MAX_NAMED_CONFLICTS and all(path.isprintable() for path in paths)
+    what = " ".join(map(_shell, paths)) if few else "PATH…" if paths else "--whole-worktree"
+    return f"synapse-git claim -t {_shell(claim.task_id)} {what}"
+
+
+def _changed(event: GuardDenied | GuardOverridden | ForeignEditSeen) -> str:
+    named = _listed(event.paths) or "something"
+    more = event.paths_total - min(len(event.paths), MAX_NAMED_CONFLICTS)
+    return f"{named} and {more} more" if more > 0 else named
+
+
+def _listed(paths: Sequence[WirePath]) -> str:
+    return ", ".join(show(from_wire(path)) for path in paths[:MAX_NAMED_CONFLICTS])
+
+
+def _shell(word: str) -> str:
+    return shlex.quote(word)
