@@ -17,9 +17,9 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from synapse_hub.clock import Clock
+from synapse_hub.clock import ABSURDLY_AHEAD_S, Clock
 from synapse_hub.core.claim import TreeKey
-from synapse_hub.core.commands import AnyCommand, ExpireDue, Keyed, ProbeJournal, TakeClaim
+from synapse_hub.core.commands import AnyCommand, ExpireDue, Keyed, ProbeJournal, ReanchorLeases, TakeClaim
 from synapse_hub.core.decide import decide
 from synapse_hub.core.events import AnyEvent, ClaimGranted, ClaimReleased, LeaseExpired, TaskHandedOff
 from synapse_hub.core.outcome import Outcome, Refusal
@@ -139,6 +139,13 @@ class Hub:
         return max(self._clock.now(), self._last_now)
 
     def start(self) -> None:
+        """Serve what is submitted; what was written down by a clock gone wild is put right before anything else."""
+        ahead_s = self._state.last_at - self._clock.now()
+        if ahead_s > ABSURDLY_AHEAD_S:
+            log.warning(
+                "the last event lies %d days ahead of this machine's clock; leases follow the clock", ahead_s // 86_400
+            )
+            self.submit(ReanchorLeases(ahead_s=ahead_s), _ignore)
         self._writer.start()
 
     def stop(self) -> None:

@@ -101,6 +101,12 @@ class ClaimEdit(Command, frozen=True):
     unclaimed: str = "allow"
 
 
+class ReanchorLeases(Command, frozen=True):
+    """The clock that everything was written down by was ``ahead_s`` seconds ahead: what is left of leases stays."""
+
+    ahead_s: float
+
+
 class RecordDenial(Command, frozen=True):
     """Evidence of a refused change: ``paths`` the first of ``paths_total``, ``tasks`` what was in the way.
 
@@ -190,6 +196,7 @@ AnyCommand = (
     | ExtendLeases
     | ExpireDue
     | ClaimEdit
+    | ReanchorLeases
     | RecordDenial
     | RecordOverride
     | RecordForeignEdit

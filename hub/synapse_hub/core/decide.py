@@ -20,6 +20,7 @@ from synapse_hub.core.commands import (
     Heartbeat,
     Keyed,
     ProbeJournal,
+    ReanchorLeases,
     RecordDenial,
     RecordForeignEdit,
     RecordOverride,
@@ -40,6 +41,7 @@ from synapse_hub.core.holding import (
     decide_extend,
     decide_handoff,
     decide_heartbeat,
+    decide_reanchor,
     decide_release,
     decide_update,
 )
@@ -66,6 +68,8 @@ def _decide(state: State, command: AnyCommand, now: float) -> Outcome:
             return decide_heartbeat(state, command, now)
         case ExtendLeases():
             return decide_extend(state, command, now)
+        case ReanchorLeases():
+            return decide_reanchor(state, command, now)
         case ExpireDue():
             return decide_expire(state, command, now)
         case ClaimEdit():

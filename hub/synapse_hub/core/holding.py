@@ -16,6 +16,7 @@ from synapse_hub.core.commands import (
     ExtendLeases,
     HandOff,
     Heartbeat,
+    ReanchorLeases,
     ReleaseClaim,
     SaveCheckpoint,
     UpdateTask,
@@ -29,7 +30,7 @@ from synapse_hub.core.events import (
     TaskUpdated,
     expired,
 )
-from synapse_hub.core.lease import extension
+from synapse_hub.core.lease import extension, reanchored
 from synapse_hub.core.outcome import Conflict, Decided, Outcome, Refusal, claim_document
 from synapse_hub.core.state import State
 
@@ -175,3 +176,8 @@ def decide_expire(state: State, command: ExpireDue, now: float) -> Decided:
     """Write down which of these leases are over. Spec: INV-LL-2."""
     claims = (state.claims.get(key) for key in command.tasks)
     return Decided([expired(claim, now) for claim in claims if claim and not claim.live(now)], {})
+
+
+def decide_reanchor(state: State, command: ReanchorLeases, now: float) -> Decided:
+    """What a clock gone wild has written is put right: without this its leases would stand for years."""
+    return Decided([reanchored(claim, command.ahead_s, now) for claim in state.claims.values()], {})

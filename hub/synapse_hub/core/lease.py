@@ -25,5 +25,11 @@ def extension(claim: Claim, now: float) -> LeaseExtended | None:
     return LeaseExtended(at=now, namespace=claim.namespace, task_id=claim.task_id, lease_expires_at=now + claim.ttl_s)
 
 
+def reanchored(claim: Claim, ahead_s: float, now: float) -> LeaseExtended:
+    """The same lease on a clock that is ``ahead_s`` seconds behind the one it was granted on."""
+    expires_at = claim.lease_expires_at - ahead_s
+    return LeaseExtended(at=now, namespace=claim.namespace, task_id=claim.task_id, lease_expires_at=expires_at)
+
+
 def wants_extension(claim: Claim, now: float) -> bool:
     return claim.live(now) and claim.lease_expires_at - now < EXTEND_BELOW_SHARE * claim.ttl_s

@@ -99,7 +99,7 @@ class State(msgspec.Struct, frozen=True):
     def denied_lately(self, event: Evidence) -> bool:
         """Is the same evidence on record from the last minute? A loop must not flood the journal."""
         before = self.denials.get(denial_key(event))
-        return before is not None and before[0] > event.at - DENIAL_COALESCE_SECONDS
+        return before is not None and abs(before[0] - event.at) < DENIAL_COALESCE_SECONDS
 
 
 def apply(state: State, event: AnyEvent) -> State:
