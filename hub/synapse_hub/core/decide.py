@@ -58,7 +58,7 @@ def decide(state: State, command: AnyCommand, now: float) -> Outcome:
     return msgspec.structs.replace(outcome, events=[*outcome.events, *told]) if told else outcome
 
 
-def _decide(state: State, command: AnyCommand, now: float) -> Outcome:
+def _decide(state: State, command: AnyCommand, now: float) -> Outcome:  # noqa: C901 - one case for each command
     match command:
         case Keyed():
             return _decide_keyed(state, command, now)
@@ -74,8 +74,12 @@ def _decide(state: State, command: AnyCommand, now: float) -> Outcome:
             return decide_expire(state, command, now)
         case ClaimEdit():
             return decide_edit(state, command, now)
-        case RecordDenial() | RecordOverride() | RecordForeignEdit():
-            return _decide_record(state, command, now)
+        case RecordDenial():
+            return decide_denial(state, command, now)
+        case RecordOverride():
+            return decide_override(state, command, now)
+        case RecordForeignEdit():
+            return decide_foreign_edit(state, command, now)
         case RegisterWorktree():
             return _decide_register(state, command, now)
         case SendMessage():
@@ -84,17 +88,6 @@ def _decide(state: State, command: AnyCommand, now: float) -> Outcome:
             return decide_acknowledge(state, command, now)
         case ProbeJournal():
             return Decided([], {})
-    assert_never(command)
-
-
-def _decide_record(state: State, command: RecordDenial | RecordOverride | RecordForeignEdit, now: float) -> Decided:
-    match command:
-        case RecordDenial():
-            return decide_denial(state, command, now)
-        case RecordOverride():
-            return decide_override(state, command, now)
-        case RecordForeignEdit():
-            return decide_foreign_edit(state, command, now)
     assert_never(command)
 
 
