@@ -26,6 +26,7 @@ from synapse_hub.hub import Hub
 from synapse_hub.journal import archive, restart
 from synapse_hub.journal.journal import Journal, JournalBroken
 from synapse_hub.journal.store import StoreError
+from synapse_hub.lookout import Lookout
 from synapse_hub.web.app import make_app
 from synapse_hub.web.desk import Desk
 from synapse_hub.web.listening import Listening
@@ -154,7 +155,9 @@ def _run(state: str) -> None:
         spool.ingest(os.path.join(state, "overrides"), hub.transact)
         app = make_app(desk)
         listening = Listening(state, app, desk, lambda: team)
-        serve(app, desk, listener, started=listening.open, ready=ready, round_=round_)
+        serve(
+            app, desk, listener, lookout=Lookout(os.environ, path), started=listening.open, ready=ready, round_=round_
+        )
     finally:
         hub.stop()
         remove(path)

@@ -18,33 +18,35 @@ class Standing(msgspec.Struct, frozen=True):
     at: float = 0.0
 
 
-OFF = Standing("off", "nobody holds anything here")
+OFF = Standing("off")
 
 
 class Watchers:
-    """By worktree. Belongs to the event loop."""
+    """By worktree, the hub's own and those in terminals apart. Belongs to the event loop."""
 
     def __init__(self) -> None:
-        self._standings: dict[str, Standing] = {}
+        self._standings: dict[tuple[str, bool], Standing] = {}
 
     def say(self, worktree: str, standing: Standing) -> None:
-        self._standings.pop(worktree, None)
+        key = (worktree, standing.foreground)
+        self._standings.pop(key, None)
         if standing.state != "off" or standing.reason:
-            self._standings[worktree] = standing
+            self._standings[key] = standing
         while len(self._standings) > _MAX_WATCHED:
             del self._standings[next(iter(self._standings))]
 
     def of(self, worktree: str, now: float) -> Standing:
-        found = self._standings.get(worktree, OFF)
-        return OFF if found.foreground and found.at <= now - FOREGROUND_SECONDS else found
+        """How it is watched; by whoever watches, where one does and another does not."""
+        own = self._standings.get((worktree, False), OFF)
+        return self._standings[worktree, True] if self.foreground(worktree, now) else own
 
     def foreground(self, worktree: str, now: float) -> bool:
         """Does somebody's own command watch it?"""
-        found = self.of(worktree, now)
-        return found.foreground and found.state != "off"
+        found = self._standings.get((worktree, True), OFF)
+        return found.state != "off" and found.at > now - FOREGROUND_SECONDS
 
     def forget(self, *, reason: str) -> None:
         """The hub's own watcher is gone."""
-        for worktree, standing in list(self._standings.items()):
-            if not standing.foreground:
-                self._standings[worktree] = Standing("off", reason)
+        for worktree, foreground in self._standings:
+            if not foreground:
+                self._standings[worktree, False] = Standing("off", reason)

@@ -37,6 +37,7 @@ log = logging.getLogger("synapse_watch")
 class Patrol:
     """``tell`` is called with each edit in another's scope, ``stand`` with each new state and the reason for it, and
     again every ``repeat_s``; ``settle`` with how many files Git moved along with HEAD, once for each move.
+    ``since``: what changed from then on (Unix seconds) and before the watch began counts as well.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Patrol:
         stand: Callable[[str, str], None],
         settle: Callable[[int], None] = lambda _: None,
         repeat_s: float = float("inf"),
+        since: float = float("inf"),
     ) -> None:
         self._root = os.fsencode(here.root)
         self._git_dir = here.git_dir
@@ -56,6 +58,7 @@ class Patrol:
         self._tell = tell
         self._stand = stand
         self._settle = settle
+        self._since = since
         self._repeat_s = repeat_s
         self._repeat_due = float("inf")
         self._stream: Stream | None = None
@@ -73,7 +76,7 @@ class Patrol:
         self._grown = False
 
     def run(self, stop: threading.Event) -> None:
-        """Watch until told to stop. A hub or a Git that does not answer is asked again."""
+        """Watch until told to stop or the checkout is gone. A hub or a Git that does not answer is asked again."""
         begun = False
         while not stop.is_set():
             try:
@@ -81,7 +84,9 @@ class Patrol:
                     self._begin()
                     begun = True
                 self._round()
-            except (SynapseError, Unanswered) as error:
+            except (SynapseError, Unanswered, Unwatchable) as error:
+                if not os.path.isdir(self._git_dir) or not os.path.isdir(self._root):
+                    break
                 self._state = ("", "")
                 self._look_due = 0.0
                 log.warning("%s: %s", os.fsdecode(self._root), error)
@@ -93,7 +98,9 @@ class Patrol:
         self._open()
         self._head_mark, self._head = self._truth.head_mark(), self._truth.head()
         now = time.time()
-        _, self._picture = Picture({}, now).missed(self._truth.dirty(), self._look, now)
+        found, self._picture = Picture({}, min(self._since, now)).missed(self._truth.dirty(), self._look, now)
+        # Since when something is gone nothing tells.
+        self._judge([path for path in found if content.look(self._full(path))] if self._since < now else [])
         self._look_due = time.monotonic() + _NOW_AND_THEN_S
 
     def _open(self) -> None:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from synapse_git.cli.call import Call
 
+WATCHER = "watcher"
+
 
 def run(call: Call) -> int:
     """Exit 0. ``--json``: ``{claims, worktrees}``, everything the hub knows."""
@@ -34,6 +36,7 @@ def run(call: Call) -> int:
         output.result("nothing is claimed. Claim what you are about to edit: synapse-git claim PATH")
     if worktrees:
         _show_worktrees(call, worktrees, tree)
+        _show_foreign_edits(worktrees, reply["now"])
     return 0
 
 
@@ -85,12 +88,13 @@ def _show_worktrees(call: Call, worktrees: Sequence[Mapping[str, Any]], here: st
         (
             phrase.place(item["root"], call.env) + (" (here)" if item["worktree"] == here else ""),
             item.get("branch") or "",
-            ", ".join(item["layers"]) or ("none: displaced" if item["displaced"] else "none: synapse-git install"),
+            _cover(item) or ("none: displaced" if item["displaced"] else "none: synapse-git install"),
+            ", ".join(item.get("agents", ())),
         )
         for item in worktrees
     ]
     output.result("")
-    table.show(("WORKTREE", "BRANCH", "COVERED BY"), rows, call.env)
+    table.show(("WORKTREE", "BRANCH", "COVERED BY", "IN IT"), rows, call.env)
     for item in worktrees:
         root = explain.wire_path(item["root"])
         if bare := [explain.wire_path(path) for path in item["unguarded"]]:
@@ -103,6 +107,29 @@ def _show_worktrees(call: Call, worktrees: Sequence[Mapping[str, Any]], here: st
                 f"\nthe guard in {scope.show(root)} does not run: {item['displaced']}\n"
                 f"put it back: synapse-git -C {phrase.shell(root)} install"
             )
+
+
+def _cover(item: Mapping[str, Any]) -> str:
+    """The layers, with what is wrong with the watcher."""
+    watch = item.get("watch") or {}
+    layers = [
+        f"{layer} ({watch['state']}: {watch['reason']})" if layer == WATCHER and watch["reason"] else layer
+        for layer in item["layers"]
+    ]
+    if WATCHER not in layers and watch.get("reason") and item.get("agents"):
+        layers.append(f"no watcher: {watch['reason']}")
+    return ", ".join(layers)
+
+
+def _show_foreign_edits(worktrees: Sequence[Mapping[str, Any]], now: float) -> None:
+    """Changes that nothing stopped, in scopes that are still held."""
+    for item in worktrees:
+        for edit in item.get("foreign_edits", ()):
+            who = edit["agent"] or "somebody unknown"
+            held = ", ".join(f"{one['owner']} (task {one['task_id']})" for one in edit["holders"])
+            kept = f"; put back, see synapse-git quarantine show {edit['quarantine']}" if edit["quarantine"] else ""
+            paths = phrase.listed([explain.wire_path(path) for path in edit["paths"]], most=3)
+            output.result(f"\n{explain.span(now - edit['at'])} ago {who} changed {paths}, held by {held}{kept}")
 
 
 VERBS = (

@@ -25,7 +25,7 @@ def test_status_lists_claims_and_worktrees(place: Box) -> None:
     assert claims.splitlines()[0].split() == ["TASK", "AGENT", "PATHS", "UNTIL", "WHERE", "NOTE"]
     assert claims.splitlines()[1].startswith("login  ana    src    ")
     assert "new flow" in claims
-    assert worktrees.splitlines()[0].split() == ["WORKTREE", "BRANCH", "COVERED", "BY"]
+    assert worktrees.splitlines()[0].split() == ["WORKTREE", "BRANCH", "COVERED", "BY", "IN", "IT"]
     assert "repo (here)" in worktrees
     assert "none: synapse-git install" in worktrees
     assert "\x1b" not in out

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from synapse_git import client
 from tests.box import Box
 from tests.hooking import claim
 from tests.watch.watching import announce, watching, worktree
@@ -23,6 +24,12 @@ def held(box: Box, repo: Path) -> Path:
 
 def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def waiting(box: Box, agent: str) -> str:
+    """The messages that wait for an agent."""
+    found = client.query(box.env, "/v2/messages", agent=agent).document["messages"]
+    return "\n".join(message["body"] for message in found)
 
 
 def test_a_change_in_anothers_scope_is_told_and_put_on_record(box: Box, held: Path) -> None:
@@ -47,6 +54,9 @@ def test_the_agent_whose_tool_said_it_wrote_this_is_named_at_once(box: Box, held
         watch.until(watch.edits)
         assert watch.edits() == {"src/a.py": "bo"}
     assert "bo changed src/a.py, held by ana (task t1)" in box.synapse("log").out
+    assert "bo changed src/a.py, which you hold (task t1)" in waiting(box, "ana")
+    assert "You changed src/a.py, held by ana (task t1)" in waiting(box, "bo")
+    assert "bo changed src/a.py, held by ana (task t1)" in box.synapse("status").out
 
 
 def test_what_a_holder_writes_and_what_nobody_holds_is_no_news(box: Box, held: Path) -> None:

@@ -14,7 +14,9 @@ from typing import NamedTuple
 import uvicorn
 from starlette.types import ASGIApp
 
+from synapse_hub.lookout import Lookout
 from synapse_hub.web.desk import Desk
+from synapse_hub.web.lookout import look_out
 from synapse_hub.web.protocol import HubProtocol
 from synapse_hub.web.socket import inode
 
@@ -45,6 +47,7 @@ def serve(
     desk: Desk,
     listener: socket.socket,
     *,
+    lookout: Lookout,
     started: Callable[[uvicorn.Server], Awaitable[None]],
     ready: Callable[[], None],
     round_: Callable[[], None],
@@ -70,10 +73,11 @@ def serve(
     )
     server = _Server(config)
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        runner.run(_serve(server, desk, listener, _Course(started, ready, round_)))
+        runner.run(_serve(server, desk, listener, _Course(lookout, started, ready, round_)))
 
 
 class _Course(NamedTuple):
+    lookout: Lookout
     started: Callable[[uvicorn.Server], Awaitable[None]]
     ready: Callable[[], None]
     round_: Callable[[], None]
@@ -86,11 +90,16 @@ async def _serve(server: _Server, desk: Desk, listener: socket.socket, course: _
         loop.call_soon_threadsafe(desk.published)
 
     desk.wake = wake
-    rounds = asyncio.create_task(_rounds(server, desk.socket_path, course))
+    tasks = [
+        asyncio.create_task(_rounds(server, desk.socket_path, course)),
+        asyncio.create_task(look_out(desk, course.lookout)),
+    ]
     try:
         await server.serve(sockets=[listener])
     finally:
-        rounds.cancel()
+        for task in tasks:
+            task.cancel()
+        course.lookout.stop()
         desk.wake = lambda: None
 
 

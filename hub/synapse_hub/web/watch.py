@@ -14,7 +14,6 @@ from synapse_hub.core.claim import tree_key
 from synapse_hub.core.commands import ExtendLeases
 from synapse_hub.core.foreign import Finding, Place, evidence, find
 from synapse_hub.core.lease import wants_extension
-from synapse_hub.core.overlap import keys
 from synapse_hub.watchers import Standing
 from synapse_hub.web import answer
 from synapse_hub.web.desk import Desk, Rejected, label, read, remark
@@ -44,10 +43,9 @@ def _worktree(given: str) -> str:
 
 def _place(desk: Desk, namespace: str, worktree: str, now: float) -> Place:
     """Whoever holds something in the checkout itself, or has lately done something in it, is in it."""
-    state = desk.hub.state
     tree = tree_key(namespace, worktree)
-    owners = {claim.owner for key in keys(state.tree(tree)) if (claim := state.live(key, now))}
-    return Place(namespace, worktree, frozenset(owners | desk.announcements.present(tree, now)))
+    owners = desk.hub.state.tree(tree).owners.keys()
+    return Place(namespace, worktree, frozenset({*owners, *desk.announcements.present(tree, now)}))
 
 
 def _change(one: SeenFile, now: float) -> Change:

@@ -12,10 +12,11 @@ from synapse_git.errors import InvalidScope
 from synapse_git.protocol import WirePath, WorktreeBody, from_wire
 from synapse_hub.core import overlap
 from synapse_hub.core.commands import RegisterWorktree
-from synapse_hub.core.events import ForeignEditSeen
+from synapse_hub.core.events import ForeignEditSeen, WorktreeRegistered
 from synapse_hub.core.state import State
 from synapse_hub.web import answer
 from synapse_hub.web.desk import Desk, Rejected, label, read, remark
+from synapse_hub.web.lookout import GUARD, inhabited
 
 WATCHER = "watcher"
 
@@ -64,9 +65,22 @@ def _document(desk: Desk, state: State, worktree: str, now: float) -> dict[str, 
         "branch": entry.branch,
         "layers": [*entry.layers, *([WATCHER] if watch.state != "off" else [])],
         "agents": sorted({claim.owner for claim in claims if claim} | desk.announcements.present(("", worktree), now)),
-        "watch": {"state": watch.state, "reason": watch.reason, "foreground": watch.foreground},
+        "watch": {
+            "state": watch.state,
+            "reason": watch.reason or _why_off(state, entry, watch.state),
+            "foreground": watch.foreground,
+        },
         "foreign_edits": [_foreign(event) for event in _still_foreign(state, worktree, now)],
     }
+
+
+def _why_off(state: State, entry: WorktreeRegistered, watched: str) -> str:
+    """Why nothing watches it, where no watcher has said so."""
+    if watched != "off":
+        return ""
+    if GUARD not in entry.layers:
+        return "the guard is not installed"
+    return "the watcher is about to start" if inhabited(state, entry) else "nobody holds anything there"
 
 
 def _still_foreign(state: State, worktree: str, now: float) -> list[ForeignEditSeen]:
