@@ -116,7 +116,7 @@ def _cover(item: Mapping[str, Any]) -> str:
         f"{layer} ({watch['state']}: {watch['reason']})" if layer == WATCHER and watch["reason"] else layer
         for layer in item["layers"]
     ]
-    if WATCHER not in layers and watch.get("reason") and item.get("agents"):
+    if layers and WATCHER not in item["layers"] and watch.get("reason") and item.get("agents"):
         layers.append(f"no watcher: {watch['reason']}")
     return ", ".join(layers)
 
