@@ -127,7 +127,7 @@ def _show_foreign_edits(worktrees: Sequence[Mapping[str, Any]], now: float) -> N
         for edit in item.get("foreign_edits", ()):
             who = edit["agent"] or "somebody unknown"
             held = ", ".join(f"{one['owner']} (task {one['task_id']})" for one in edit["holders"])
-            kept = f"; put back, see synapse-git quarantine show {edit['quarantine']}" if edit["quarantine"] else ""
+            kept = f"; put back, and kept as {edit['quarantine']}" if edit["quarantine"] else ""
             paths = phrase.listed([explain.wire_path(path) for path in edit["paths"]], most=3)
             output.result(f"\n{explain.span(now - edit['at'])} ago {who} changed {paths}, held by {held}{kept}")
 

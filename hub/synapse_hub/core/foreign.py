@@ -127,8 +127,8 @@ def _notices(event: ForeignEditSeen, claims: Sequence[Claim]) -> list[MessageSen
     what = ", ".join(show(from_wire(path)) for path in event.paths)
     more = event.paths_total - len(event.paths)
     what += f" and {more} more" if more > 0 else ""
-    kept = "Your content was put back; what was found is kept: synapse-git quarantine show " + event.quarantine
-    lost = "Yours was put back to its holder's; what you wrote is kept: synapse-git quarantine show " + event.quarantine
+    kept = "Your content was put back; what was found is kept as " + event.quarantine
+    lost = "Yours was put back to its holder's; what you wrote is kept as " + event.quarantine
     told = {}
     for claim in claims:
         who = event.agent or "Somebody unknown"
