@@ -54,8 +54,8 @@ def test_the_agent_whose_tool_said_it_wrote_this_is_named_at_once(box: Box, held
         watch.until(watch.edits)
         assert watch.edits() == {"src/a.py": "bo"}
     assert "bo changed src/a.py, held by ana (task t1)" in box.synapse("log").out
-    assert "bo changed src/a.py, which you hold (task t1)" in waiting(box, "ana")
-    assert "You changed src/a.py, held by ana (task t1)" in waiting(box, "bo")
+    assert "bo changed src/a.py, which you hold for task t1" in waiting(box, "ana")
+    assert "you changed src/a.py, which ana holds for task t1" in waiting(box, "bo")
     assert "bo changed src/a.py, held by ana (task t1)" in box.synapse("status").out
 
 

@@ -7,14 +7,13 @@ from typing import Any
 
 import msgspec
 
-from synapse_git.constants import HUB_AGENT, MAX_NAMED_CONFLICTS
-from synapse_git.protocol import from_wire, paths_to_wire, to_wire
-from synapse_git.scope import show
+from synapse_git.constants import MAX_NAMED_CONFLICTS
+from synapse_git.protocol import paths_to_wire, to_wire
 from synapse_hub.core import overlap
 from synapse_hub.core.attribution import UNKNOWN, Announced, Change, undisputed, writer
 from synapse_hub.core.claim import Claim, comparable, tree_key
 from synapse_hub.core.commands import RecordForeignEdit
-from synapse_hub.core.events import ForeignEditSeen, Holder, MessageSent
+from synapse_hub.core.events import ForeignEditSeen, Holder
 from synapse_hub.core.outcome import Decided
 from synapse_hub.core.state import State
 
@@ -119,25 +118,4 @@ def decide_foreign_edit(state: State, command: RecordForeignEdit, now: float) ->
         quarantine=command.quarantine,
     )
     known = state.denied_lately(event)
-    return Decided([] if known else [event, *_notices(event, claims)], {"recorded": not known})
-
-
-def _notices(event: ForeignEditSeen, claims: Sequence[Claim]) -> list[MessageSent]:
-    """What the holders and, where it is known, the writer are told."""
-    what = ", ".join(show(from_wire(path)) for path in event.paths)
-    more = event.paths_total - len(event.paths)
-    what += f" and {more} more" if more > 0 else ""
-    kept = "Your content was put back; what was found is kept as " + event.quarantine
-    lost = "Yours was put back to its holder's; what you wrote is kept as " + event.quarantine
-    told = {}
-    for claim in claims:
-        who = event.agent or "Somebody unknown"
-        told[claim.owner] = f"{who} changed {what}, which you hold (task {claim.task_id}). " + (
-            kept if event.quarantine else "Look at it before you go on: git diff"
-        )
-    if event.agent:
-        holders = ", ".join(dict.fromkeys(f"{claim.owner} (task {claim.task_id})" for claim in claims))
-        told[event.agent] = f"You changed {what}, held by {holders}. " + (
-            lost if event.quarantine else "Agree with the holder, or take your change back"
-        )
-    return [MessageSent(at=event.at, sender=HUB_AGENT, to=to, body=body) for to, body in told.items()]
+    return Decided([] if known else [event], {"recorded": not known})
