@@ -34,6 +34,13 @@ MAX_REMEMBERED_NOTICES = 4096
 MAX_REMEMBERED_READERS = 10_000
 MAX_LISTED_MESSAGES = 200
 
+# The blackboard: notes kept for a task, for an agent and in all, for how long; resources on offer at a time.
+MAX_TASK_NOTES = 100
+MAX_AGENT_NOTES = 200
+MAX_NOTES = 1000
+NOTE_RETENTION_SECONDS = 2_592_000.0
+MAX_RESOURCES = 500
+
 # Names, signatures, resources, in seconds. Spec: INV-CK-2
 DEFAULT_MESSAGE_AUTH_WINDOW_SECONDS = 10.0
 DEFAULT_MESSAGE_AUTH_FUTURE_SKEW_SECONDS = 1.0

@@ -186,6 +186,23 @@ class WatcherBody(Body, frozen=True, kw_only=True):
     foreground: bool = False
 
 
+class NoteBody(Body, frozen=True, kw_only=True):
+    """``task_id`` absent: about no task."""
+
+    agent: str
+    text: str
+    namespace: str = ""
+    task_id: str = ""
+
+
+class ResourceBody(Body, frozen=True, kw_only=True):
+    agent: str
+    name: str
+    namespace: str = ""
+    note: str = ""
+    ttl_s: UncheckedNumber = None
+
+
 class WorktreeBody(Body, frozen=True, kw_only=True):
     worktree: str
     root: WirePath

@@ -33,6 +33,8 @@ BODIES: dict[str, type[protocol.Body]] = {
     "POST /v2/overrides": protocol.OverrideBody,
     "POST /v2/messages": protocol.MessageBody,
     "POST /v2/ack": protocol.AckBody,
+    "POST /v2/notes": protocol.NoteBody,
+    "POST /v2/resources": protocol.ResourceBody,
     "POST /v2/edits": protocol.EditsBody,
     "POST /v2/watched": protocol.WatchedBody,
     "POST /v2/watchers": protocol.WatcherBody,

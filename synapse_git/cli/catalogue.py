@@ -18,7 +18,15 @@ GROUPS = {
         "checkpoint": "checkpoint",
         "heartbeat": "heartbeat",
     },
-    "Talk": {"send": "send", "inbox": "inbox", "ack": "ack"},
+    "Talk": {
+        "send": "send",
+        "inbox": "inbox",
+        "ack": "ack",
+        "note add": "note",
+        "note list": "note",
+        "resource offer": "resource",
+        "resource list": "resource",
+    },
     "Look": {"status": "status", "show": "show", "log": "log", "watch": "watch"},
     "Set up": {
         "install": "install",
@@ -48,6 +56,8 @@ GROUPS = {
 # First words of two-word verbs, and what they are about.
 FAMILIES = {
     "agents": "Have coding agents ask before they edit, each in its own dialect.",
+    "note": "The board on which everyone says how far they are.",
+    "resource": "What agents offer each other for a while.",
     "hub": "Start, stop and inspect the one process on this machine that grants claims.",
 }
 

@@ -148,6 +148,15 @@ def _registered(event: Fields) -> str:
     return f"worktree {scope.show(explain.wire_path(event['root']))} is covered by {covered}"
 
 
+def _noted(event: Fields) -> str:
+    task = f" on task {event['task_id']}" if event["task_id"] else ""
+    return f'{event["agent"]} noted{task}: "{scope.show(event["text"])}"'
+
+
+def _offered(event: Fields) -> str:
+    return f"{event['agent']} offers {event['name']} until {explain.moment(event['expires_at'])}"
+
+
 def _silently(_: Fields) -> str:
     return ""
 
@@ -183,6 +192,8 @@ _WORDS: dict[str, Callable[[Fields], str]] = {
     "guard_override": _overridden,
     "message_sent": _sent,
     "message_acknowledged": _silently,
+    "note_added": _noted,
+    "resource_offered": _offered,
     "foreign_edit": _foreign_edit,
     "worktree_registered": _registered,
     "command_answered": _silently,

@@ -90,3 +90,23 @@ def test_follow_shows_messages_as_they_come(box: Box) -> None:
     assert box.synapse("ack", "--json", agent="ben").json()["watermark"] == last["seq"]
     (kept,) = (box.state / "shown").iterdir()
     assert os.stat(kept).st_mode & 0o777 == 0o600
+
+
+def test_notes_and_offers_of_this_project(repo: Path, box: Box) -> None:
+    """Listed where they were left, and everywhere outside of any checkout."""
+    box.done("synapse-git", "claim", "src", "-t", "login", agent="ana")
+    box.done("synapse-git", "note", "add", "-t", "login", "routes", "done\x1b[1m", agent="ana")
+    box.done("synapse-git", "resource", "offer", "db", "--note", "port 1", agent="ben")
+    assert box.done("synapse-git", "note", "list", "-t", "login").endswith("ana (login): routes done\\x1b[1m\n")
+    assert box.done("synapse-git", "note", "list", "-t", "other").startswith("no notes.")
+    (note,) = box.synapse("note", "list", "--json").json()["notes"]
+    assert note["task_id"] == "login" and note["namespace"].startswith("local:")
+    other = box.init("other")
+    box.done("synapse-git", "claim", "src", agent="ana", cwd=other)
+    assert box.synapse("resource", "list", "--json", cwd=other).json()["resources"] == []
+    assert box.done("synapse-git", "resource", "list", cwd=other).startswith("nothing is offered.")
+    (offer,) = box.synapse("resource", "list", "--json", cwd=box.home).json()["resources"]
+    assert (offer["name"], offer["agent"], offer["note"]) == ("db", "ben", "port 1")
+    assert 299 < offer["expires_at"] - offer["offered_at"] < 301
+    log = box.done("synapse-git", "log")
+    assert 'ana noted on task login: "routes done\\x1b[1m"' in log and "ben offers db until" in log

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from synapse_git.constants import MAX_BODY_BYTES, MAX_JSON_DEPTH, MAX_MESSAGE_BYTES
+from synapse_git.constants import DEFAULT_RESOURCE_TTL_SECONDS, MAX_BODY_BYTES, MAX_JSON_DEPTH, MAX_MESSAGE_BYTES
 from synapse_hub.web.app import make_app
 from synapse_hub.web.desk import PEER, Desk
 from tests.hub.desk import FakeClock, Rig, running
@@ -185,3 +185,34 @@ def test_a_long_inbox_is_read_in_pages(ask: Ask, rig: Rig, monkeypatch: pytest.M
         read += [one["body"] for one in page]
         since = page[-1]["seq"]
     assert read == [f"{number}" for number in range(7)]
+
+
+def test_the_board_on_the_wire(ask: Ask, rig: Rig) -> None:
+    """Members, filters, defaults, and what is not taken."""
+    clock = rig.clock
+    given = {"agent": "ana", "namespace": "acme", "task_id": "t1", "text": "half"}
+    assert ask("POST", "/v2/notes", given) == (200, {**given, "at": clock.at, "seq": 1, "now": clock.at})
+    ask("POST", "/v2/notes", {"agent": "ben", "text": "other"})
+    (one,) = ask("GET", "/v2/notes?namespace=acme&agent=ana&task_id=t1")[1]["notes"]
+    assert one == {**given, "at": clock.at, "seq": 1}
+    assert len(ask("GET", "/v2/notes")[1]["notes"]) == 2 and ask("GET", "/v2/notes?agent=cyd")[1]["notes"] == []
+    for ttl in ("NaN", "null", '"9"', "1e999"):
+        raw = b'{"agent": "ana", "name": "db", "note": "n", "ttl_s": %s}' % ttl.encode()
+        assert ask("POST", "/v2/resources", raw)[1]["expires_at"] == clock.at + DEFAULT_RESOURCE_TTL_SECONDS
+    assert ask("POST", "/v2/resources", {"agent": "ana", "name": "db", "ttl_s": 1})[1]["expires_at"] == clock.at + 30
+    (offer,) = ask("GET", "/v2/resources?name=db")[1]["resources"]
+    assert offer == {
+        "agent": "ana", "namespace": "", "name": "db", "note": "", "offered_at": clock.at, "expires_at": clock.at + 30,
+    }  # fmt: skip
+    clock.at += 30
+    assert ask("GET", "/v2/resources")[1]["resources"] == []
+    for target, body in (
+        ("/v2/notes", {"agent": "ana", "text": " "}),
+        ("/v2/notes", {"agent": "ana", "text": "x" * 4097}),
+        ("/v2/notes", {"agent": "", "text": "x"}),
+        ("/v2/resources", {"agent": "ana", "name": ""}),
+        ("/v2/resources", {"agent": "ana", "name": "a\x07"}),
+    ):
+        assert ask("POST", target, body)[1]["reason"] == "INVALID_REQUEST"
+    assert ask("POST", "/v2/notes", {"agent": "ana", "text": "x", "task_id": " "})[1]["reason"] == "INVALID_TASK"
+    assert ask("GET", "/v2/notes?since=1")[0] == ask("GET", "/v2/resources?x=1")[0] == 400

@@ -173,6 +173,23 @@ class Acknowledge(Command, frozen=True):
     seq: int
 
 
+class AddNote(Command, frozen=True):
+    """``task_id`` '' is about none."""
+
+    agent: str
+    namespace: str
+    task_id: str
+    text: str
+
+
+class OfferResource(Command, frozen=True):
+    agent: str
+    namespace: str
+    name: str
+    note: str
+    ttl_s: float
+
+
 class ProbeJournal(Command, frozen=True):
     """Nothing but a trip through the write path, for health."""
 
@@ -203,6 +220,8 @@ AnyCommand = (
     | RegisterWorktree
     | SendMessage
     | Acknowledge
+    | AddNote
+    | OfferResource
     | ProbeJournal
     | Keyed
 )

@@ -11,6 +11,7 @@ from synapse_git.protocol import to_wire
 from synapse_hub.core.claims import decide_claim
 from synapse_hub.core.commands import (
     Acknowledge,
+    AddNote,
     AnyCommand,
     ClaimEdit,
     ExpireDue,
@@ -19,6 +20,7 @@ from synapse_hub.core.commands import (
     HandOff,
     Heartbeat,
     Keyed,
+    OfferResource,
     ProbeJournal,
     ReanchorLeases,
     RecordDenial,
@@ -46,6 +48,7 @@ from synapse_hub.core.holding import (
     decide_update,
 )
 from synapse_hub.core.messages import decide_acknowledge, decide_send
+from synapse_hub.core.notes import decide_note, decide_offer
 from synapse_hub.core.notices import notices
 from synapse_hub.core.outcome import Decided, Outcome, Refusal
 from synapse_hub.core.state import State
@@ -82,12 +85,23 @@ def _decide(state: State, command: AnyCommand, now: float) -> Outcome:  # noqa: 
             return decide_foreign_edit(state, command, now)
         case RegisterWorktree():
             return _decide_register(state, command, now)
+        case SendMessage() | Acknowledge() | AddNote() | OfferResource():
+            return _decide_talk(state, command, now)
+        case ProbeJournal():
+            return Decided([], {})
+    assert_never(command)
+
+
+def _decide_talk(state: State, command: SendMessage | Acknowledge | AddNote | OfferResource, now: float) -> Outcome:
+    match command:
         case SendMessage():
             return decide_send(state, command, now)
         case Acknowledge():
             return decide_acknowledge(state, command, now)
-        case ProbeJournal():
-            return Decided([], {})
+        case AddNote():
+            return decide_note(state, command, now)
+        case OfferResource():
+            return decide_offer(state, command, now)
     assert_never(command)
 
 

@@ -153,6 +153,25 @@ class MessageAcknowledged(Event, frozen=True, tag="message_acknowledged"):
     seq: int
 
 
+class NoteAdded(Event, frozen=True, tag="note_added"):
+    """A note on progress, for the board; ``task_id`` '' is about none."""
+
+    agent: str
+    namespace: str
+    task_id: str
+    text: str
+
+
+class ResourceOffered(Event, frozen=True, tag="resource_offered"):
+    """Something others may use until ``expires_at``, by the lease clock."""
+
+    agent: str
+    namespace: str
+    name: str
+    note: str
+    expires_at: float
+
+
 class ForeignEditSeen(Event, frozen=True, tag="foreign_edit"):
     """Evidence of a change inside another's live scope that nothing stopped; ``agent`` '' is whoever it was.
 
@@ -212,6 +231,8 @@ AnyEvent = (
     | GuardOverridden
     | MessageSent
     | MessageAcknowledged
+    | NoteAdded
+    | ResourceOffered
     | ForeignEditSeen
     | WorktreeRegistered
     | CommandAnswered
@@ -233,6 +254,8 @@ KINDS: dict[str, type[AnyEvent]] = {
         GuardOverridden,
         MessageSent,
         MessageAcknowledged,
+        NoteAdded,
+        ResourceOffered,
         ForeignEditSeen,
         WorktreeRegistered,
         CommandAnswered,

@@ -13,9 +13,9 @@ from synapse_hub.core.claim import Claim
 from synapse_hub.core.events import LeaseExtended
 
 
-def clamp_ttl(requested: object) -> float:
+def clamp_ttl(requested: object, default: float = DEFAULT_TTL_SECONDS) -> float:
     """A requested length inside the window; what is no finite number means the default. Spec: INV-LL-3."""
-    return min(max(finite(requested, DEFAULT_TTL_SECONDS), MINIMUM_TTL_SECONDS), MAXIMUM_TTL_SECONDS)
+    return min(max(finite(requested, default), MINIMUM_TTL_SECONDS), MAXIMUM_TTL_SECONDS)
 
 
 def extension(claim: Claim, now: float) -> LeaseExtended | None:

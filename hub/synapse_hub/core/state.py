@@ -24,6 +24,7 @@ from synapse_git.constants import (
     MAX_SHOWN_FOREIGN_EDITS,
 )
 from synapse_hub.core import overlap
+from synapse_hub.core.board import Board, noted, offered
 from synapse_hub.core.claim import Claim, TaskKey, TreeKey
 from synapse_hub.core.events import (
     AnyEvent,
@@ -40,6 +41,8 @@ from synapse_hub.core.events import (
     LeaseExtended,
     MessageAcknowledged,
     MessageSent,
+    NoteAdded,
+    ResourceOffered,
     TaskHandedOff,
     TaskUpdated,
     WorktreeRegistered,
@@ -70,6 +73,7 @@ class State(msgspec.Struct, frozen=True):
     checkpoints: Recent[TaskKey, Any] = Recent()
     principals: Recent[str, str] = Recent()
     mail: Mail = Mail()
+    board: Board = Board()
     foreign_edits: Recent[str, ForeignEditSeen] = Recent()
 
     def tree(self, key: TreeKey) -> overlap.Node:
@@ -116,10 +120,8 @@ def _change(state: State, event: AnyEvent) -> State:
     match event:
         case ClaimDenied() | GuardDenied() | GuardOverridden() | ForeignEditSeen():
             return _remember_denial(state, event)
-        case MessageSent():
-            return msgspec.structs.replace(state, mail=delivered(state.mail, state.seq + 1, event))
-        case MessageAcknowledged():
-            return msgspec.structs.replace(state, mail=acknowledged(state.mail, event))
+        case MessageSent() | MessageAcknowledged() | NoteAdded() | ResourceOffered():
+            return _change_talk(state, event)
         case WorktreeRegistered():
             return msgspec.structs.replace(state, worktrees=state.worktrees.set(event.worktree, event))
         case CommandAnswered():
@@ -128,6 +130,19 @@ def _change(state: State, event: AnyEvent) -> State:
             return msgspec.structs.replace(state, epoch=max(state.epoch, event.epoch))
         case _:
             return _change_lease(state, event)
+
+
+def _change_talk(state: State, event: MessageSent | MessageAcknowledged | NoteAdded | ResourceOffered) -> State:
+    match event:
+        case MessageSent():
+            return msgspec.structs.replace(state, mail=delivered(state.mail, state.seq + 1, event))
+        case MessageAcknowledged():
+            return msgspec.structs.replace(state, mail=acknowledged(state.mail, event))
+        case NoteAdded():
+            return msgspec.structs.replace(state, board=noted(state.board, state.seq + 1, event))
+        case ResourceOffered():
+            return msgspec.structs.replace(state, board=offered(state.board, event))
+    assert_never(event)
 
 
 def _change_lease(state: State, event: LeaseEvent) -> State:

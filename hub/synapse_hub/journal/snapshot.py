@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from synapse_hub.core import mail
+from synapse_hub.core import board, mail
 from synapse_hub.core.claim import Claim
-from synapse_hub.core.events import ForeignEditSeen, WorktreeRegistered
+from synapse_hub.core.events import ForeignEditSeen, ResourceOffered, WorktreeRegistered
 from synapse_hub.core.recent import Recent
 from synapse_hub.core.state import State, hold
 
@@ -40,6 +40,8 @@ class _Image(msgspec.Struct, frozen=True):
     checkpoints: list[tuple[tuple[str, str], float, Any]]
     principals: list[tuple[str, float, str]]
     mail: mail.MailImage = mail.MailImage()
+    notes: list[board.Note] = []
+    offers: list[ResourceOffered] = []
     # Not in the snapshots of the first versions.
     foreign_edits: list[tuple[str, float, ForeignEditSeen]] = []
 
@@ -57,6 +59,8 @@ def capture(state: State, head: bytes) -> Snapshot:
         list(state.checkpoints.items()),
         list(state.principals.items()),
         mail.image(state.mail),
+        list(state.board.notes),
+        list(state.board.offers),
         list(state.foreign_edits.items()),
     )
     body = msgspec.json.encode(image)
@@ -75,6 +79,7 @@ def restore(snapshot: Snapshot) -> State:
         checkpoints=Recent.of(image.checkpoints),
         principals=Recent.of(image.principals),
         mail=mail.restored(image.mail),
+        board=board.restored(image.notes, image.offers),
         foreign_edits=Recent.of(image.foreign_edits),
     )
     for claim in image.claims:

@@ -14,6 +14,7 @@ from starlette.routing import Route
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.web import (
     answer,
+    board,
     claims,
     edits,
     events,
@@ -44,6 +45,10 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("POST", "/v2/edits", edits.edits),
     ("POST", "/v2/watched", watch.watched),
     ("POST", "/v2/watchers", watch.watchers),
+    ("POST", "/v2/notes", board.add_note),
+    ("GET", "/v2/notes", board.notes),
+    ("POST", "/v2/resources", board.offer),
+    ("GET", "/v2/resources", board.resources),
     ("GET", "/v2/worktrees", worktrees.worktrees),
     ("POST", "/v2/worktrees", worktrees.register),
     ("GET", "/v2/events", events.events),
