@@ -76,6 +76,11 @@ class Checkout:
         except OSError:
             return False
 
+    def led_past(self) -> str:
+        """Where ``core.hooksPath`` leads Git past the hooks that we have here; '' if it does not, or there are none."""
+        hooks = self.settings.get("core.hookspath", "")
+        return hooks if hooks and os.path.exists(self.common_dir + "/hooks/reference-transaction") else ""
+
     def folds(self) -> bool:
         """Does `fold` change anything in this tree?"""
         return self._is("core.ignorecase") or self._is("core.precomposeunicode")

@@ -1,7 +1,7 @@
 """Put the guard into a repository, and take it out again.
 
 Two ways, so that it lives beside every other tool for hooks: `beside` where Git looks into the repository's own
-directory of hooks, `include` where ``core.hooksPath`` sends it elsewhere.
+directory of hooks, `include` where ``core.hooksPath`` sends it elsewhere, or is about to.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ def install(cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
             "set it anew: git config core.hooksPath DIR"
         )
     with repository.alone():
-        if repository.displaced(everywhere=True) or not repository.owns_hooks_dir:
+        # The include is there before husky sets the key, and then counts for more.
+        elsewhere = repository.displaced(everywhere=True) or repository.awaits_husky
+        if elsewhere or not repository.owns_hooks_dir:
             written = _include(repository, repository.config)
             written += _put_beside(repository, _BACKSTOP if repository.owns_hooks_dir else ())
         else:

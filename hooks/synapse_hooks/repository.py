@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
+_MANIFEST_BYTES = 1_048_576
+
+
 class Repository:
     """``root``: the checkout it was found from; ``hooks_dir``: where Git looks unless ``core.hooksPath`` is set.
 
@@ -39,6 +42,15 @@ class Repository:
     def owns_hooks_dir(self) -> bool:
         """Through a link it belongs to others as well, who have asked for no guard."""
         return not os.path.islink(self.hooks_dir)
+
+    @property
+    def awaits_husky(self) -> bool:
+        """Does the project carry husky, which sets ``core.hooksPath`` whenever the project's packages are installed?"""
+        try:
+            with open(self.root + "/package.json", "rb") as file:
+                return b'"husky"' in file.read(_MANIFEST_BYTES) or os.path.isdir(self.root + "/.husky")
+        except OSError:
+            return os.path.isdir(self.root + "/.husky")
 
     def git_dirs(self) -> list[str]:
         """Of the main checkout and of all linked ones."""

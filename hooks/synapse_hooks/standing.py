@@ -51,4 +51,6 @@ def _complaint(repository: Repository, mode: str, states: Mapping[str, str]) -> 
         return "not installed"
     if "broken" in states.values():
         return "its hooks start a program that is gone"
+    if mode == "hooks" and repository.awaits_husky and "missing" not in states.values():
+        return "husky is in this project, and would lead Git past it"
     return ", ".join(f"{name} is {state}" for name, state in states.items() if state != "current")

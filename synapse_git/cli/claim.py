@@ -124,7 +124,9 @@ def _say(call: Call, reply: Reply, here: Checkout, paths: tuple[str, ...]) -> No
         f"when done: {phrase.typed(call, 'release', task)}"
     )
     if not here.guarded():
-        output.message("note: the guard is not installed here, so nothing stops others' commits: synapse-git install")
+        past = here.led_past()
+        missing_guard = f"core.hooksPath leads to {past}, past the guard" if past else "the guard is not installed here"
+        output.message(f"note: {missing_guard}, so nothing stops others' commits: synapse-git install")
     wanted = call.number("ttl")
     length = claim["lease_expires_at"] - claim["granted_at"]
     if wanted and abs(length - wanted) > 1:

@@ -147,6 +147,37 @@ def test_husky_after_us(box: Box, bare: Path, fetch: Fetch) -> None:
     _judged_and_run(box)
 
 
+@pytest.mark.parametrize("trace", [".husky/pre-commit", "package.json"])
+def test_husky_that_is_set_up_after_us(box: Box, bare: Path, fetch: Fetch, trace: str) -> None:
+    """A project that carries it, cloned and guarded before its packages are installed: the guard stays on."""
+    script(bare / trace, '{"devDependencies": {"husky": "^9"}}')
+    script(bare / ".git/hooks/post-commit", "echo local >>$HOME/log")
+    before = picture(bare / ".git")
+    act(box, "install")
+    assert act(box, "status")["guarded"]
+    box.done("git", "commit", "-q", "--allow-empty", "-m", "x")
+    assert log(box)[-1] == "local"
+    _husky(box, fetch)
+    claim(box, "bob", "src/b.py")
+    _judged_and_run(box)
+    assert act(box, "status")["guarded"] and not act(box, "install")["changed"]
+    box.done("git", "config", "--unset", "core.hooksPath", ".husky/_")
+    act(box, "uninstall")
+    assert {path: value for path, value in picture(bare / ".git").items() if "hooks" in path or path == "config"} == {
+        path: value for path, value in before.items() if "hooks" in path or path == "config"
+    }
+
+
+def test_husky_that_joins_a_guarded_project_is_foreseen(box: Box, bare: Path) -> None:
+    """The guard is on, and says that it should be renewed before husky is run."""
+    act(box, "install")
+    (bare / ".husky").mkdir()
+    status = act(box, "status")
+    assert status["guarded"] and "husky" in status["detail"]
+    assert act(box, "install")["mode"] == "include"
+    assert act(box, "status")["detail"] == ""
+
+
 # ---- lefthook ----
 
 
