@@ -196,13 +196,28 @@ def around_hook(cwd: str, env: Mapping[str, str]) -> Checkout:
     """
     git_dir = os.path.join(cwd, env.get("GIT_DIR") or _dot_git(cwd))
     common_dir = os.path.normpath(os.path.join(git_dir, env.get("GIT_COMMON_DIR") or _common(git_dir)))
-    checkout = Checkout(cwd, os.path.normpath(git_dir), common_dir, {})
-    if _nested(cwd):
+    git_dir = os.path.normpath(git_dir)
+    # What takes a push in runs its hooks in the git dir.
+    root = cwd if git_dir != os.path.normpath(cwd) else work_tree(git_dir, env)
+    checkout = Checkout(root, git_dir, common_dir, {})
+    if _nested(root):
         clean = git.scrubbed(env)
-        _, output, _ = git.ask(["-C", cwd, "rev-parse", "--show-superproject-working-tree"], clean)
+        _, output, _ = git.ask(["-C", root, "rev-parse", "--show-superproject-working-tree"], clean)
         if superproject := os.fsdecode(output.removesuffix(b"\n")):
             checkout.inside(find(superproject, env))
     return checkout
+
+
+def work_tree(git_dir: str, env: Mapping[str, str]) -> str:
+    """The top directory of the checkout that ``git_dir`` belongs to; ``git_dir`` itself where it has no files."""
+    try:
+        with open(git_dir + "/gitdir", "rb") as file:  # of a linked worktree
+            found = os.path.dirname(os.fsdecode(file.read(8192).rstrip(b"\n")))
+    except OSError:
+        _, output, _ = git.ask(["--git-dir", git_dir, "config", "--get", "core.worktree"], git.scrubbed(env))
+        usual = os.path.dirname(git_dir) if os.path.basename(git_dir) == ".git" else git_dir
+        found = os.path.normpath(os.path.join(git_dir, os.fsdecode(output[:-1]))) if output else usual
+    return found if os.path.isdir(found) else git_dir
 
 
 def common_dir_of(root: str) -> str:

@@ -85,8 +85,13 @@ def query(env: Mapping[str, str], target: str, **filters: str) -> Reply:
     return settle(_ask(env, "GET", _with(target, filters), (), b""), env)
 
 
-def judge(env: Mapping[str, str], agent: str, namespace: str, tree: str, paths: Iterable[str]) -> Reply:
-    """The verdict on an edit of ``paths`` that nobody has made yet: nothing is recorded. Raises as `command` does."""
+def judge(
+    env: Mapping[str, str], agent: str, namespace: str, tree: str, paths: Iterable[str], *, unclaimed: str = "allow"
+) -> Reply:
+    """The verdict on an edit of ``paths`` that nobody has made yet: nothing is recorded. Raises as `command` does.
+
+    ``unclaimed``: the policy on what no claim of the agent covers.
+    """
     from synapse_git import scope
 
     headers = [
@@ -95,6 +100,7 @@ def judge(env: Mapping[str, str], agent: str, namespace: str, tree: str, paths: 
         ("Synapse-Namespace", quote(namespace)),
         ("Synapse-Worktree", quote(tree)),
         ("Synapse-Action", "edit"),
+        ("Synapse-Unclaimed", unclaimed),
         ("Synapse-Query", "1"),
     ]
     body = b"\0".join(scope.to_bytes(path) for path in paths)

@@ -58,15 +58,23 @@ KEYS = (
 class Policy:
     """What holds in one checkout; each value is one of the words of its `Key`.
 
-    ``looser``: keys of the tracked file that would have weakened the guard, and therefore do not count.
+    ``tracked``: what the tracked file tightened, by name; ``looser``: keys of it that would have weakened the guard,
+    and therefore do not count.
     """
 
-    __slots__ = ("_kept_until", "_values", "looser")
+    __slots__ = ("_kept_until", "_values", "looser", "tracked")
 
-    def __init__(self, values: dict[str, str], kept_until: str = "commit", looser: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, values: dict[str, str], tracked: Mapping[str, str] | None = None, looser: tuple[str, ...] = ()
+    ) -> None:
         self._values = values
-        self._kept_until = kept_until
+        self.tracked = tracked or {}
+        self._kept_until = self.tracked.get("release_on", "commit")
         self.looser = looser
+
+    def word(self, key: Key) -> str:
+        """What holds for ``key``; '' where that depends on the claim."""
+        return self.tracked.get(key.name) or self._values[key.name]
 
     @property
     def unclaimed(self) -> str:
@@ -157,15 +165,16 @@ def _word(key: Key, given: str) -> str:
 
 def _tightened(values: dict[str, str], given: Mapping[str, str]) -> Policy:
     """``values``, stricter wherever the file is."""
-    merged, looser = dict(values), []
+    tracked, looser = {}, []
     for key in KEYS:
         wanted = given.get(key.name, "")
         # What is not set at all says less than any word.
         if wanted and key.words.index(wanted) < key.words.index(values[key.name] or "merge"):
             looser.append(f"{key.table}.{key.name}")
-        elif wanted and key.name != "release_on":
-            merged[key.name] = wanted
-    return Policy(merged, given.get("release_on", "commit"), tuple(looser))
+        elif wanted and wanted != values[key.name]:
+            tracked[key.name] = wanted
+    stricter = {name: word for name, word in tracked.items() if name != "release_on"}
+    return Policy(values | stricter, tracked, tuple(looser))
 
 
 def _read(path: str) -> dict[str, str]:

@@ -101,8 +101,9 @@ def _followed(here: Checkout, branch: str) -> str:
 def _passes(run: Run, here: Checkout, update: Update) -> bool:
     there = here
     if not os.path.samefile(update.git_dir, here.git_dir):
-        there = checkout.Checkout(here.root, update.git_dir, here.common_dir, here.settings)
-    policy = policy_of(here)
+        root = checkout.work_tree(update.git_dir, run.env)
+        there = checkout.Checkout(root, update.git_dir, here.common_dir, here.settings)
+    policy = policy_of(there)
     unclaimed = policy.unclaimed if policy else "allow"
     tree, namespace = there.tree(), there.namespace(create=unclaimed != "allow")
     if not tree and not namespace:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synapse_git import client, explain, scope
+from synapse_git import client, explain, policy, scope
 from synapse_git.cli import output, phrase
 from synapse_git.cli.verb import Argument, Verb, raw
 from synapse_git.errors import EXIT_REFUSED
@@ -16,26 +16,30 @@ if TYPE_CHECKING:
 
 
 def run(call: Call) -> int:
-    """Exit 0: free. Exit 1 with the conflicts (SCOPE_CONFLICT) if others hold any of it."""
+    """Exit 0: free. Exit 1 with the conflicts (SCOPE_CONFLICT) if others hold any of it, or with UNCLAIMED if the
+    policy wants a claim of one's own.
+    """
     here = call.checkout()
     directory = call.directory()
     paths = [here.locate(path, directory) for path in call.texts("paths")]
     agent = call.agent()
+    wanted = policy.of(here).unclaimed
     namespace, tree = here.namespace(), here.tree()
-    if not namespace and not tree:
+    if not namespace and not tree and wanted == "allow":
         # Nobody ever claimed here: no hub knows this place.
         return _free(call, paths, None)
-    reply = client.judge(call.hub, agent, namespace, tree, paths)
+    reply = client.judge(call.hub, agent, namespace, tree, paths, unclaimed=wanted)
     verdict = reply.document
-    if verdict["verdict"] != "refuse":
+    if verdict["verdict"] == "allow":
         return _free(call, paths, reply.raw)
     if call.json:
         output.raw(reply.raw)
     else:
-        first = verdict["conflicts"][0]
-        verdict.setdefault("fix", f"Ask {first['owner']} to hand it over; what it is for: {_show(first)}")
+        if verdict["conflicts"]:
+            first = verdict["conflicts"][0]
+            verdict.setdefault("fix", f"Ask {first['owner']} to hand it over; what it is for: {_show(first)}")
         output.result(explain.problem(verdict))
-    return EXIT_REFUSED
+    return EXIT_REFUSED if verdict["verdict"] == "refuse" else 0
 
 
 def _show(claim: Mapping[str, Any]) -> str:
@@ -57,8 +61,8 @@ VERBS = (
         "check",
         run,
         summary="Would an edit be refused?",
-        help="Ask whether an edit of these paths would run into somebody else's claim. Exit status 1 and the conflicts "
-        "if so. Nothing changes by asking.",
+        help="Ask whether an edit of these paths would run into somebody else's claim, or would need one of your own "
+        "where synapse.guard.unclaimed says so. Exit status 1 and the conflicts if so. Nothing changes by asking.",
         examples=(("check src/api/app.py", "one file"), ("check src docs && make format", "go on only if all is free")),
         argument=Argument("paths", "PATH", many=True, convert=raw, completes="file"),
     ),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import address, binding, scope
+from synapse_git import address, binding, policy, scope
 from synapse_git.cli import guard, phrase, register
 from synapse_git.cli import submodules as inner
 from synapse_git.cli.finding import Finding
-from synapse_git.errors import HubUnreachable
+from synapse_git.errors import CheckoutError, HubUnreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,6 +62,26 @@ def submodules(
             yield Finding(False, what, f"synapse-git -C {phrase.shell(outer)} install")
     if found and all(standing.cover for standing in found.values()):
         yield Finding(True, f"the guard is in its submodules ({len(found)})")
+
+
+def policies(here: Checkout) -> Iterator[Finding]:
+    """What the guard is told to do here that is not its default, and by whom."""
+    try:
+        wanted = policy.of(here)
+    except CheckoutError as error:
+        yield Finding(False, str(error))
+        return
+    found = []
+    for key in policy.KEYS:
+        if key.name in wanted.tracked:
+            found.append(f"{key.typed} is {wanted.word(key)} (by {policy.FILE})")
+        elif key.git in here.settings:
+            found.append(f"{key.typed} is {wanted.word(key)} (by git config)")
+    yield Finding(True, f"policy: {', '.join(found) or 'nobody set any'}; for the rest its defaults hold")
+    typed = {f"{key.table}.{key.name}": key.typed for key in policy.KEYS}
+    for name in wanted.looser:
+        what = f"{name} in {policy.FILE} would weaken the guard, and does not count"
+        yield Finding(None, what, f"take it out, or say so for yourself: git config synapse.{typed[name]} VALUE")
 
 
 def elsewhere(call: Call, seen: Mapping[str, guard.Standing], layers: Mapping[str, Sequence[str]]) -> Iterator[Finding]:

@@ -77,6 +77,7 @@ def examine(call: Call) -> Iterator[Finding]:
         standings = guard.survey([here.root, *worktrees.roots(here.root, call.env)], call.env)
         yield from checkup.worktrees(standings, layers)
         yield from checkup.submodules(call, standings, layers)
+        yield from checkup.policies(here)
     # A worktree can only be added where there is a commit.
     fit = here and standings[here.root].cover and worktrees.born(here.root, call.env)
     yield _proof(call, here if fit else None)

@@ -131,3 +131,41 @@ def test_an_invalid_policy_refuses_and_says_where_it_is(box: Box, repo: Path, co
     ended = box.git(*command, agent="ana")
     assert ended.code == 1
     assert f"{repo}/.synapse.toml, line 2" in ended.err
+
+
+def test_check_says_what_a_commit_would_meet(box: Box, repo: Path) -> None:
+    """Where a claim of one's own is wanted, an unclaimed path is not simply free."""
+    assert box.synapse("check", "src/a.py", agent="ana").code == 0
+    _set(box, "unclaimed", "warn")
+    told = box.synapse("check", "src/a.py", agent="ana")
+    assert told.code == 0 and "UNCLAIMED" in told.out, told.text
+    _set(box, "unclaimed", "refuse")
+    told = box.synapse("check", "src/a.py", agent="ana")
+    assert told.code == 1 and "synapse-git claim src/a.py" in told.out, told.text
+    assert box.synapse("check", "--json", "src/a.py", agent="ana").json()["verdict"] == "refuse"
+    claim(box, "ana", "src")
+    assert "free" in allowed(box.synapse("check", "src/a.py", agent="ana")).out
+
+
+def test_check_where_nobody_ever_claimed(box: Box) -> None:
+    """The policy counts there as well, and asking still makes no ids."""
+    box.cwd = box.init()
+    _set(box, "unclaimed", "refuse")
+    assert box.synapse("check", "src/a.py", agent="ana").code == 1
+    assert not (box.cwd / ".git/synapse").exists()
+
+
+def test_doctor_shows_what_holds_and_who_said_so(box: Box, repo: Path) -> None:
+    """Git's configuration, the tracked file, and what of the file does not count."""
+    assert "policy: nobody set any" in box.synapse("doctor").out
+    _set(box, "unclaimed", "warn")
+    _set(box, "prePush", "refuse")
+    box.write(".synapse.toml", '[guard]\nunclaimed = "refuse"\npre_push = "off"\nrelease_on = "manual"\n')
+    told = allowed(box.synapse("doctor")).out
+    assert "guard.unclaimed is refuse (by .synapse.toml)" in told
+    assert "guard.prePush is refuse (by git config)" in told
+    assert "guard.releaseOn is manual (by .synapse.toml)" in told
+    assert "guard.pre_push in .synapse.toml would weaken" in told
+    box.write(".synapse.toml", "[guard]\nnonsense = 1\n")
+    broken = box.synapse("doctor")
+    assert broken.code == 1 and "line 2" in broken.out, broken.text

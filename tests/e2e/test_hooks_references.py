@@ -241,6 +241,33 @@ def test_pushing_into_a_guarded_checkout_is_judged(box: Box, held: Path) -> None
             claim(box, "bob", "src/a.py", task="t2")
 
 
+@pytest.mark.parametrize("kind", ["main", "linked", "submodule"])
+def test_a_push_into_a_checkout_meets_its_policy_and_its_tree(box: Box, held: Path, kind: str) -> None:
+    """The tracked file of that very checkout counts, and what is held in the superproject."""
+    place, name = {"main": held, "linked": held.parent / "linked", "submodule": held / "lib"}[kind], "main"
+    if kind == "linked":
+        box.done("git", "worktree", "add", "-q", place, "-b", "side")
+        name = "side"
+    elif kind == "submodule":
+        box.done("git", "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", box.init("../seed"), "lib")
+        allowed(box.synapse("install"))
+    box.done("git", "config", "receive.denyCurrentBranch", "updateInstead", cwd=place)
+    box.done("git", "clone", "-q", "-b", name, place, "../clone")
+    clone = held.parent / "clone"
+    box.write("docs/new", cwd=clone)
+    box.done("git", "add", ".", cwd=clone)
+    box.done("git", "commit", "-qm", "x", cwd=clone)
+    if kind == "submodule":
+        claim(box, "bob", "lib/docs", task="t2")
+        refused(box.git("push", "-q", "origin", "HEAD", agent="ana", cwd=clone), "lib/docs/new")
+        return
+    box.write(".synapse.toml", '[guard]\nunclaimed = "refuse"\n', cwd=place)
+    ended = box.git("push", "-q", "origin", "HEAD", agent="ana", cwd=clone)
+    assert ended.code != 0 and "UNCLAIMED" in ended.err, ended.text
+    (place / ".synapse.toml").unlink()
+    allowed(box.git("push", "-q", "origin", "HEAD", agent="ana", cwd=clone))
+
+
 def test_in_include_mode_the_backstop_judges_once(box: Box, held: Path) -> None:
     """The hook in the repository's own directory does not judge a second time after the user's own."""
     box.done("git", "config", "core.hooksPath", ".githooks")
