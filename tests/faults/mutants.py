@@ -23,6 +23,7 @@ QUICK = (
     "tests/unit/test_clock.py",
     "tests/unit/test_binding.py",
     "tests/machine/test_core_machine.py",
+    "tests/machine/test_talk_machine.py",
     "tests/invariants",
 )
 WHOLE = Breakage("nothing broken", ())

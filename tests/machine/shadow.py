@@ -182,3 +182,105 @@ class Shadow:
         wanted = frozenset({parts(path)})
         found = self.blockers(agent, ns, "", wanted, now)
         return found | self.blockers(agent, ns, tree, wanted, now)
+
+
+DAY = 86_400.0
+MONTH = 30 * DAY
+
+
+@dataclass(frozen=True)
+class Said:
+    """A message by its number; ``to`` None: to everyone; ``about``: of the hub's own."""
+
+    seq: int
+    at: float
+    sender: str
+    to: str | None
+    body: str
+    about: str = ""
+
+
+@dataclass
+class Talk:
+    """Who has what to read, and what the board shows: plain lists, looked through from end to end.
+
+    ``bounds``: how many messages to all, letters in a box, letters in all, notices in a box, notes of a task, of an
+    agent, in all, and offers are kept.
+    """
+
+    bounds: tuple[int, int, int, int, int, int, int, int]
+    hub: str
+    said: list[Said] = field(default_factory=list)
+    marks: dict[str, int] = field(default_factory=dict)
+    notes: list[tuple[float, str, str, str]] = field(default_factory=list)
+    offers: list[tuple[float, float, str, str]] = field(default_factory=list)
+    told: dict[tuple[str, str], float] = field(default_factory=dict)
+
+    def _letters(self, to: str | None = None) -> list[Said]:
+        return [one for one in self.said if one.to and one.sender != self.hub and to in (None, one.to)]
+
+    def send(self, seq: int, now: float, sender: str, to: str | None, body: str) -> str:
+        """'' if it must be taken (and is, here), else the reason it must be refused for."""
+        chat, box, letters, *_ = self.bounds
+        if to is not None:
+            fresh = [one for one in self._letters() if one.at > now - MONTH]
+            if sum(one.to == to for one in fresh) >= box or len(fresh) >= letters:
+                return "QUOTA_EXCEEDED"
+            self.said = [one for one in self.said if one.to is None or one.sender == self.hub or one.at > now - MONTH]
+        self.said.append(Said(seq, now, sender, to, body))
+        spoken = [one for one in self.said if one.to is None]
+        gone = {one.seq for one in spoken[: max(len(spoken) - chat, 0)]}
+        self.said = [one for one in self.said if one.seq not in gone]
+        return ""
+
+    def notify(self, seq: int, now: float, to: str, about: str) -> bool:
+        """Must the hub tell ``to``? Once in ten minutes; the newest of its notices stay."""
+        if self.told.get((to, about), -1e18) > now - 600.0:
+            return False
+        self.told[to, about] = now
+        self.said = [one for one in self.said if one.sender != self.hub or one.at > now - MONTH]
+        self.said.append(Said(seq, now, self.hub, to, "", about))
+        mine = [one.seq for one in self.said if one.sender == self.hub and one.to == to]
+        gone = set(mine[: max(len(mine) - self.bounds[3], 0)])
+        self.said = [one for one in self.said if one.seq not in gone]
+        return True
+
+    def acknowledge(self, agent: str, seq: int, newest: int) -> int:
+        """The watermark that it comes to."""
+        self.marks[agent] = max(self.marks.get(agent, 0), min(seq, newest))
+        self.said = [one for one in self.said if one.to != agent or one.seq > self.marks[agent]]
+        return self.marks[agent]
+
+    def waiting(self, agent: str, now: float, after: int = 0) -> list[int]:
+        """The numbers of what ``agent`` has to read."""
+        after = max(after, self.marks.get(agent, 0))
+        return [
+            one.seq
+            for one in self.said
+            if one.seq > after and (one.to == agent or (one.to is None and one.sender != agent and one.at > now - DAY))
+        ]
+
+    def note(self, now: float, agent: str, task: str, text: str) -> None:
+        """Kept, unless the agent said just that last."""
+        own = [one for one in self.notes if one[1] == agent]
+        if own and own[-1][2:] == (task, text):
+            return
+        self.notes = [one for one in self.notes if one[0] > now - MONTH] + [(now, agent, task, text)]
+        of_task, of_agent, in_all = self.bounds[4:7]
+        if task:
+            self._shed(of_task, [one for one in self.notes if one[2] == task])
+        self._shed(of_agent, [one for one in self.notes if one[1] == agent])
+        self._shed(in_all, list(self.notes))
+
+    def _shed(self, most: int, group: list[tuple[float, str, str, str]]) -> None:
+        for one in group[: max(len(group) - most, 0)]:
+            self.notes.remove(one)
+
+    def offer(self, now: float, agent: str, name: str, ttl: float) -> None:
+        """Listed from now on, instead of an earlier one of that name."""
+        kept = [one for one in self.offers if one[1] > now and one[2:] != (agent, name)]
+        self.offers = [*kept, (now, now + ttl, agent, name)][-self.bounds[7] :]
+
+    def listed(self, now: float) -> list[tuple[float, float, str, str]]:
+        """What is on offer."""
+        return [one for one in self.offers if one[1] > now]

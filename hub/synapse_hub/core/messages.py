@@ -36,7 +36,8 @@ def decide_send(state: State, command: SendMessage, now: float) -> Outcome:
 
 def _full(mail: Mail, to: str, now: float) -> Refusal | None:
     """Why no letter can be kept for ``to``, if none can."""
-    letters = sum(not message.notice for message in mail.box(to))
+    kept_from = now - LETTER_RETENTION_SECONDS
+    letters = sum(not message.notice and message.sent.at > kept_from for message in mail.box(to))
     if letters >= MAX_MAILBOX_LETTERS:
         return Refusal(
             "QUOTA_EXCEEDED",
@@ -44,7 +45,7 @@ def _full(mail: Mail, to: str, now: float) -> Refusal | None:
             f"Wait until {to} has read some, or say it to everyone",
         )
     oldest = mail.letters.oldest()
-    if len(mail.letters) >= MAX_LETTERS and oldest is not None and oldest > now - LETTER_RETENTION_SECONDS:
+    if len(mail.letters) >= MAX_LETTERS and oldest is not None and oldest > kept_from:
         return Refusal(
             "QUOTA_EXCEEDED",
             f"{len(mail.letters)} messages wait to be read, and none that was promised to be kept is dropped",
