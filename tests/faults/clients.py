@@ -22,11 +22,14 @@ _PATIENCE_S = 60.0
 class Crowd:
     """Makes ``operations`` requests, kills the hub ``kills`` times on the way; what came of it is in ``calls``."""
 
-    def __init__(self, hub: Served, operations: int, kills: int, clients: int = CLIENTS) -> None:
+    def __init__(
+        self, hub: Served, operations: int, kills: int, clients: int = CLIENTS, kind: type[Client] | None = None
+    ) -> None:
         self._hub = hub
         self._operations = operations
         self._kills = kills
         self._clients = clients
+        self._kind = kind or Client
         self._numbers = itertools.count()
         self._done = 0
         self.calls: list[Call] = []
@@ -51,7 +54,7 @@ class Crowd:
 
     def _client(self, number: int) -> None:
         try:
-            with closing(Client(self._hub, f"a{number}", random.Random(number))) as one:
+            with closing(self._kind(self._hub, f"a{number}", random.Random(number))) as one:
                 while (at := next(self._numbers)) < self._operations:
                     self.calls += one.request(f"k{at}")
                     self._done += 1
@@ -77,7 +80,7 @@ class Client:
 
     def request(self, key: str) -> list[Call]:
         """One operation; asked again under its key where no answer came."""
-        verb, body = self._choose()
+        verb, body = self._choose(key)
         made: list[Call] = []
         while not made or made[-1].answer is None:
             made.append(self._once(verb, body, key))
@@ -86,7 +89,7 @@ class Client:
             self._epochs.setdefault(body["task_id"], []).append(answer["epoch"])
         return made
 
-    def _choose(self) -> tuple[str, dict[str, Any]]:
+    def _choose(self, key: str) -> tuple[str, dict[str, Any]]:
         """What to ask: mostly about own tasks, sometimes about one that all want."""
         chance = self._chance
         task = f"{self._agent}-{chance.randrange(2)}" if chance.random() < 0.7 else f"shared-{chance.randrange(8)}"
@@ -112,13 +115,15 @@ class Client:
         try:
             line = self._line = self._line or self._connected()
             called = time.monotonic()
-            if verb == "look":
-                answer = ask(line, f"/v2/claims?namespace=&task_id={body['task_id']}")
-            else:
-                answer = ask(line, f"/v2/{verb}", body, key)
+            answer = self._exchange(line, verb, body, key)
         except (OSError, HubUnreachable):
             self.close()
         return Call(verb, body, key, called, time.monotonic(), answer)
+
+    def _exchange(self, line: Line, verb: str, body: dict[str, Any], key: str) -> dict[str, Any]:
+        if verb == "look":
+            return ask(line, f"/v2/claims?namespace=&task_id={body['task_id']}")
+        return ask(line, f"/v2/{verb}", body, key)
 
     def _connected(self) -> Line:
         deadline = time.monotonic() + _PATIENCE_S

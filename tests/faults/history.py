@@ -43,10 +43,10 @@ class Step(NamedTuple):
 
 def check(calls: Sequence[Call], journal: Path) -> list[str]:
     """What is wrong with a history that began on an empty hub; ``journal``: its file, at the end."""
-    return [*_older(calls), *_replayed(calls, _keys(journal))][:20]
+    return [*older(calls), *_replayed(calls, _keys(journal))][:20]
 
 
-def _older(calls: Iterable[Call]) -> Iterator[str]:
+def older(calls: Iterable[Call]) -> Iterator[str]:
     """Answers decided on a state from before an answer that had been given when they were asked for."""
     moments: list[tuple[float, int, Call]] = []
     for call in calls:

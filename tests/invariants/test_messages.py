@@ -123,6 +123,16 @@ def test_inv_dg_3_a_full_mailbox_refuses_rather_than_forgets(rig: Rig, monkeypat
     assert inbox(rig, "dee") == ["7"] and rig.hub.state.mail.box("ben") == ()
 
 
+def test_letters_that_are_over_fill_no_mailbox(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After their month they make room, whether or not anybody has read them."""
+    monkeypatch.setattr(messages, "MAX_MAILBOX_LETTERS", 2)
+    rig.answer(say("1", to="ben"))
+    rig.answer(say("2", to="ben"))
+    rig.clock.at += LETTER_RETENTION_SECONDS
+    rig.answer(say("3", to="ben"))
+    assert inbox(rig, "ben") == ["3"]
+
+
 def test_inv_ck_1_the_hub_stamps_and_orders(rig: Rig) -> None:
     """A sender's clock is kept as its word and orders nothing."""
     for stamp in (9e12, -5.0, None):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from synapse_git.constants import HUB_AGENT, MAX_MAILBOX_NOTICES, NOTICE_COALESCE_SECONDS
-from synapse_hub.core import mail
+from synapse_hub.core import mail, messages
 from synapse_hub.core.commands import (
     ExpireDue,
     HandOff,
@@ -189,6 +189,16 @@ def test_inv_rr_2_notices_are_bounded_and_crowd_out_no_letter(tmp_path: Path, mo
         assert len(cyd) == MAX_MAILBOX_NOTICES and len(ana) == 100 - MAX_MAILBOX_NOTICES + 1  # and the letter
         assert len(state.mail.notices) == 100 and len(state.mail.noticed) == 7 and len(state.mail.letters) == 1
         assert ana[-1].sent.about.startswith("conflict b73 ")
+
+
+def test_notices_fill_no_mailbox(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much the hub has to say, there is room for what agents say."""
+    monkeypatch.setattr(messages, "MAX_MAILBOX_LETTERS", 2)
+    rig.answer(take("t1", "ana", ("src",)))
+    for agent in ("ben", "cyd", "dee"):
+        rig.reason(take("t2", agent, ("src",)))
+    rig.answer(SendMessage(sender="ben", to="ana", body="may I?"))
+    assert len(rig.hub.state.mail.box("ana")) == 4
 
 
 def test_inv_rr_3_notices_touch_no_lease(rig: Rig) -> None:
