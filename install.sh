@@ -202,6 +202,9 @@ import json, os, subprocess, sys
 for tree in json.loads(sys.stdin.read() or "{}").get("worktrees", []):
     root = tree["root"]
     if "guard" in tree["layers"] and isinstance(root, str) and os.path.isdir(root):
+        for name in tree.get("tools", []):
+            agents = [sys.argv[1], "-C", root, "agents", "uninstall", name]
+            subprocess.run(agents, stdin=subprocess.DEVNULL, capture_output=True)
         done = subprocess.run([sys.argv[1], "-C", root, "uninstall"], stdin=subprocess.DEVNULL, capture_output=True)
         print("•", "could NOT take" if done.returncode else "took", "the guard out of", root)' "$program" || true
 }
@@ -219,6 +222,9 @@ uninstall_program() {
     program=$environment/bin/synapse-git
     if [ -x "$program" ]; then
         take_guards_off
+        for name in claude codex gemini cursor copilot opencode; do
+            (cd / && "$program" agents uninstall "$name" --user) >/dev/null 2>&1 </dev/null || true
+        done
         "$program" hub stop >/dev/null 2>&1 </dev/null || true
     elif [ -d "$state" ] || [ -d "$environment" ]; then
         by_hand

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from synapse_git import ancestry
 from synapse_git.constants import MAX_NAME_BYTES
 from synapse_git.errors import UsageError
 from synapse_git.record import FOLDER
@@ -18,6 +19,7 @@ _SESSIONS = (
     ("CODEX_SESSION_ID", "codex"),
     ("CODEX_THREAD_ID", "codex"),
     ("GEMINI_SESSION_ID", "gemini"),
+    ("OPENCODE_SESSION_ID", "opencode"),
 )
 SUBAGENT = "/"
 """Stands in a name between an agent and one that works for it."""
@@ -36,7 +38,7 @@ def who(explicit: str | None, env: Mapping[str, str], git_dir: str = "") -> str:
     for variable, harness in _SESSIONS:
         if session := env.get(variable, "").strip():
             return alias(harness, session)
-    return (git_dir and default_agent(git_dir)) or person()
+    return ancestry.session(env) or (git_dir and default_agent(git_dir)) or person()
 
 
 def of_session(harness: str, session: str, subagent: str, env: Mapping[str, str], git_dir: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from synapse_git import equipment
 from synapse_git.cli import guard, output, table
 from synapse_git.cli.verb import Argument, Option, Verb
 from synapse_git.errors import UsageError
@@ -76,6 +77,15 @@ def show(call: Call) -> int:
     return 0
 
 
+def instructions(call: Call) -> int:
+    """Exit 0: printed."""
+    if call.json:
+        output.structure({"instructions": _INSTRUCTIONS})
+    else:
+        output.result(_INSTRUCTIONS)
+    return 0
+
+
 def _scopes(call: Call) -> list[str]:
     if not call.flag("project") and not call.flag("user"):
         return ["project", "user"] if call.checkout_if_any() else ["user"]
@@ -90,7 +100,19 @@ def _act(call: Call, verb: str, scope: str = "") -> dict[str, Any]:
     return guard.tools([verb, *call.texts("names"), "--scope", scope, "--cwd", call.directory()], call.env)
 
 
-_WHICH = "Names: claude."
+_INSTRUCTIONS = """\
+## Others work in this checkout
+
+- Files that another agent holds are not yours to change. `synapse-git status` says who holds what until when.
+- Before you edit, `synapse-git claim PATH… -t TASK`. Edit only what it granted; `--note` tells others what you do.
+- Where your tools ask by themselves, an edit of a free file claims it for you; a refusal names the holder.
+- Refused? Take other work, or wait: `synapse-git claim --wait 10m PATH`. Do not go round it with another tool.
+- `synapse-git check PATH…` asks without claiming. Exit status 1 means held by another.
+- Commit what is done, in small commits: claims that your edits took go back with it.
+- Give back what you claimed by name: `synapse-git release`. Give it to another: `synapse-git handoff AGENT`.
+- Through a long pause: `synapse-git heartbeat`. SYNAPSE_OVERRIDE is for people to ask for, never for you to try."""
+
+_WHICH = f"Names: {', '.join(equipment.PLACES)}."
 
 VERBS = (
     Verb(
@@ -134,5 +156,12 @@ VERBS = (
         argument=_NAMES,
         options=_SCOPES,
         examples=(("agents print claude", "what goes into .claude/settings.json"),),
+    ),
+    Verb(
+        "agents instructions",
+        instructions,
+        summary="Ten lines for AGENTS.md.",
+        help="Print what to tell an agent, for AGENTS.md, CLAUDE.md or whatever it reads.",
+        examples=(("agents instructions >>AGENTS.md", "once in a project"),),
     ),
 )

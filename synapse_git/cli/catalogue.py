@@ -40,6 +40,7 @@ GROUPS = {
         "agents uninstall": "agents",
         "agents status": "agents",
         "agents print": "agents",
+        "agents instructions": "agents",
     },
     "Hub": {
         "hub start": "hub",

@@ -48,6 +48,22 @@ def worktrees(standings: Mapping[str, guard.Standing], layers: Mapping[str, Sequ
             yield Finding(True, f"the guard is in {root}")
 
 
+def agents(call: Call, here: Checkout) -> Iterator[Finding]:
+    """The coding agents of this machine: those that ask before they edit, and those that do not."""
+    asking: set[str] = set()
+    for scope_name in ("project", "user"):
+        for agent in guard.tools(["status", "--scope", scope_name, "--cwd", here.root], call.env)["agents"]:
+            name, install = agent["name"], f"synapse-git agents install {agent['name']} --{scope_name}"
+            if agent["state"] == "installed":
+                asking.add(name)
+                yield Finding(True, f"{name} asks before it edits ({agent['file']})")
+            elif agent["state"] in ("outdated", "broken"):
+                yield Finding(False, f"{name} may edit unasked: {agent['file']}: {agent['detail']}", install)
+            elif scope_name == "user" and agent["found"] and name not in asking:
+                install = f"synapse-git agents install {name}"
+                yield Finding(None, f"{name} does not ask before it edits; its commits are judged", install)
+
+
 def submodules(
     call: Call, standings: Mapping[str, guard.Standing], layers: Mapping[str, Sequence[str]]
 ) -> Iterator[Finding]:

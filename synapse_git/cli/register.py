@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from synapse_git.cli.call import Call
 
 GUARD = "guard"
+TOOLS = "tools"
 
 
 def announce(call: Call, here: Checkout, agent: str) -> None:

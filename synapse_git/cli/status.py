@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import client, explain, scope
+from synapse_git import client, equipment, explain, scope
 from synapse_git.cli import glance, output, phrase, register, submodules, table
 from synapse_git.cli.verb import Verb
 
@@ -44,7 +44,7 @@ def _as_they_stand(worktrees: Sequence[dict[str, Any]], env: Mapping[str, str]) 
     """The register, with guard and branch as they are now: other tools may have displaced or switched them.
 
     ``displaced``: why a guard that was put in does not run, '' where it does or none was. ``unguarded``: submodules
-    without one where the checkout has it.
+    without one where the checkout has it. ``tools``: the coding agents that ask before they edit.
     """
     roots = [explain.wire_path(item["root"]) for item in worktrees]
     there = [root for root in roots if os.path.isdir(root)]
@@ -52,16 +52,20 @@ def _as_they_stand(worktrees: Sequence[dict[str, Any]], env: Mapping[str, str]) 
     found = glance.survey([*there, *(path for paths in inner.values() for path in paths)], env)
     updated = []
     for root, item in zip(roots, worktrees, strict=True):
-        layers = [layer for layer in item["layers"] if layer != register.GUARD]
+        layers = [layer for layer in item["layers"] if layer not in (register.GUARD, register.TOOLS)]
         now, displaced = found.get(root), ""
         if now and now.cover:
             layers.insert(0, register.GUARD)
         elif now and register.GUARD in item["layers"]:
             displaced = now.mend
+        # Without the guard an edit is nobody's business, whoever asks.
+        tools = equipment.covering(root, env) if now and now.cover else []
+        layers[1:1] = [register.TOOLS] if tools else []
         branch = register.branch_at(root, item["branch"])
         bare = [path for path in inner.get(root, ()) if now and now.cover and not found[path].cover]
         unguarded = [scope.to_wire(os.path.relpath(path, root)) for path in bare]
-        updated.append({**item, "layers": layers, "branch": branch, "displaced": displaced, "unguarded": unguarded})
+        standing = {"layers": layers, "tools": tools, "displaced": displaced, "unguarded": unguarded}
+        updated.append({**item, "branch": branch, **standing})
     return updated
 
 
@@ -112,10 +116,10 @@ def _show_worktrees(call: Call, worktrees: Sequence[Mapping[str, Any]], here: st
 def _cover(item: Mapping[str, Any]) -> str:
     """The layers, with what is wrong with the watcher."""
     watch = item.get("watch") or {}
-    layers = [
-        f"{layer} ({watch['state']}: {watch['reason']})" if layer == WATCHER and watch["reason"] else layer
-        for layer in item["layers"]
-    ]
+    words: dict[str, str] = {register.TOOLS: f"{register.TOOLS} ({', '.join(item['tools'])})"}
+    if watch.get("reason"):
+        words[WATCHER] = f"{WATCHER} ({watch['state']}: {watch['reason']})"
+    layers = [words.get(layer) or str(layer) for layer in item["layers"]]
     if layers and WATCHER not in item["layers"] and watch.get("reason") and item.get("agents"):
         layers.append(f"no watcher: {watch['reason']}")
     return ", ".join(layers)

@@ -30,12 +30,40 @@ class ClaudeStart(_Exact):
     hook_specific_output: ClaudeContext | None = None
 
 
+class CodexBefore(ClaudeBefore):
+    """The members of its schema that are ours; it has others that change what it does."""
+
+
+class GeminiBefore(_Exact):
+    decision: Literal["deny"] | None = None
+    reason: str = ""
+
+
+class CursorBefore(_Exact, rename=None):
+    permission: Literal["deny"] | None = None
+    user_message: str = ""
+    agent_message: str = ""
+
+
+class CursorStart(_Exact, rename=None):
+    additional_context: str = ""
+
+
+class CopilotBefore(_Exact):
+    permission_decision: Literal["deny"] | None = None
+    permission_decision_reason: str = ""
+
+
 class Nothing(_Exact):
     """The empty object."""
 
 
 ANSWERS: dict[str, dict[str, type[_Exact]]] = {
     "claude": {"PreToolUse": ClaudeBefore, "SessionStart": ClaudeStart},
+    "codex": {"PreToolUse": CodexBefore, "SessionStart": ClaudeStart},
+    "gemini": {"BeforeTool": GeminiBefore, "SessionStart": ClaudeStart},
+    "cursor": {"preToolUse": CursorBefore, "sessionStart": CursorStart},
+    "copilot": {"preToolUse": CopilotBefore},
 }
 
 
@@ -47,4 +75,11 @@ def checked(harness: str, event: str, raw: str) -> str:
             return text
         case ClaudeStart(hook_specific_output=ClaudeContext(additional_context=text)):
             return text
+        case GeminiBefore(decision="deny", reason=text) | CursorBefore(permission="deny", agent_message=text):
+            return text
+        case CopilotBefore(permission_decision="deny", permission_decision_reason=text):
+            return text
+        case CursorStart(additional_context=text):
+            return text
+    assert raw.strip() == "{}"
     return ""

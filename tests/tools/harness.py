@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from synapse_hooks.tools.wiring import Wiring
+from synapse_git import equipment
 from tests.box import Box, Result
 from tests.tools import answers
 
@@ -23,7 +23,8 @@ class Session:
         self.name = name
         self.cwd = cwd or project
         self.env: dict[str, str] = {}
-        self._file = project / Wiring(harness).file("project", "", {}).lstrip("/")
+        self._project = project
+        self._file = project / equipment.PLACES[harness].project
 
     def payload(self, kind: str, **values: str) -> dict[str, Any]:
         """A recorded one, with the values of this test in it."""

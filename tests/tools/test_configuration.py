@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from synapse_git.errors import CheckoutError
 from synapse_hooks.tools import hook, jsonc
 from synapse_hooks.tools.configuration import Configuration
-from synapse_hooks.tools.wiring import Wiring
+from synapse_hooks.tools.entries import Entries
 
 FOREIGN = {
     "empty object": "{}",
@@ -31,16 +31,19 @@ FOREIGN = {
 }
 
 
-@pytest.fixture(params=hook.HARNESSES)
+LISTING = [name for name in hook.HARNESSES if not hook.dialect(name).script]
+
+
+@pytest.fixture(params=LISTING)
 def harness(request: pytest.FixtureRequest) -> str:
-    """Each of them."""
+    """Each whose configuration lists hooks."""
     return str(request.param)
 
 
 def configuration(tmp_path: Path, harness: str) -> tuple[Configuration, Path]:
     """Its configuration in a home of its own, in a directory that is not there yet."""
     file = tmp_path / "project" / ".dir" / "settings.json"
-    return Configuration(Wiring(harness), str(file), {"HOME": str(tmp_path)}), file
+    return Configuration(harness, str(file), {"HOME": str(tmp_path)}), file
 
 
 def put(file: Path, text: str) -> bytes:
@@ -52,10 +55,11 @@ def put(file: Path, text: str) -> bytes:
 
 def without_ours(harness: str, value: Any) -> Any:
     """What a configuration says beside our hooks."""
+    ours = Entries(harness, hook.dialect(harness))
     hooks = {
         event: left
         for event, entries in value.get("hooks", {}).items()
-        if (left := [entry for entry in entries if not Wiring(harness).owns(entry)])
+        if (left := [entry for entry in entries if not ours.owns(entry)])
     }
     return {key: item for key, item in value.items() if key not in ("hooks", "version")} | {"hooks": hooks}
 
@@ -162,7 +166,7 @@ def test_a_linked_configuration_stays_a_link(tmp_path: Path) -> None:
     real.write_text("{}")
     file.parent.mkdir(parents=True)
     file.symlink_to(real)
-    linked = Configuration(Wiring("claude"), str(file), {"HOME": str(tmp_path)})
+    linked = Configuration("claude", str(file), {"HOME": str(tmp_path)})
     linked.install()
     assert file.is_symlink()
     assert "hooks" in json.loads(real.read_text())
@@ -202,3 +206,22 @@ def test_values_are_read_as_json_reads_them(value: Any, indent: Any) -> None:
     assert node.value == value
     for child in node.children:
         assert json.loads(text[child.start : child.end]) == child.value
+
+
+def test_a_plugin_is_a_file_of_its_own(tmp_path: Path) -> None:
+    """It comes and goes whole, an older one is replaced, and somebody else's under its name is left alone."""
+    made, file = configuration(tmp_path, "opencode")
+    assert made.state()[0] == "missing"
+    made.install()
+    text = file.read_text()
+    file.write_text(text.replace("version 1", "version 0"))
+    assert made.state()[0] == "outdated"
+    made.install()
+    assert (made.state()[0], file.read_text()) == ("installed", text)
+    made.uninstall()
+    assert not (tmp_path / "project").exists()
+    put(file, "export const Mine = 1\n")
+    for act in (made.install, made.uninstall):
+        with pytest.raises(CheckoutError, match="not ours"):
+            act()
+    assert file.read_text() == "export const Mine = 1\n"

@@ -6,11 +6,12 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from synapse_git import checkout
+from synapse_git import checkout, equipment
 from synapse_git.errors import UsageError
-from synapse_hooks.tools import hook, insertion, wiring
-from synapse_hooks.tools.configuration import HOOKS, Configuration
-from synapse_hooks.tools.wiring import Wiring
+from synapse_hooks.tools import hook
+from synapse_hooks.tools.configuration import Configuration, content
+
+PROJECT, USER = "project", "user"
 
 _USAGE = "usage: python -I -m synapse_hooks tools install|uninstall|status|print NAME… --scope project|user --cwd DIR"
 
@@ -18,32 +19,32 @@ _USAGE = "usage: python -I -m synapse_hooks tools install|uninstall|status|print
 def act(arguments: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
     """``{agents: […]}``, one for each name.
 
-    All have ``name``, ``scope``, ``file``; after ``install`` and ``uninstall`` ``changed`` and ``copy``, for ``status``
-    ``state``, ``detail`` and ``found`` (is the harness on PATH?), for ``print`` ``text``.
+    All have ``name``, ``scope``, ``file``; after ``install`` and ``uninstall`` ``changed`` and ``copy``, after the
+    former also ``note`` (what is left to the user); for ``status`` ``state``, ``detail`` and ``found`` (is it on
+    PATH?); for ``print`` ``text``.
 
     Raises:
         UsageError: no such verb or harness.
         CheckoutError: a configuration that cannot be read or written, or a project that is none.
     """
     verb, names, scope, cwd = _parse(arguments)
-    root = _project(cwd, env) if scope == wiring.PROJECT else ""
+    root = _project(cwd, env) if scope == PROJECT else ""
     return {"agents": [_one(verb, name, scope, root, env) for name in names]}
 
 
 def _one(verb: str, name: str, scope: str, root: str, env: Mapping[str, str]) -> dict[str, Any]:
-    wired = Wiring(name)
-    path = wired.file(scope, root, env)
+    place = equipment.PLACES[name]
+    path = f"{root}/{place.project}" if scope == PROJECT else place.users(env)
     about = {"name": name, "scope": scope, "file": path}
     if verb == "print":
-        hooks = {event: [entry] for event, entry in wired.entries().items()}
-        return about | {"text": insertion.whole({**wired.root, HOOKS: hooks})}
-    configuration = Configuration(wired, path, env)
+        return about | {"text": content(name).text()}
+    configuration = Configuration(name, path, env)
     if verb == "install":
-        return about | configuration.install()
+        return about | configuration.install() | {"note": hook.dialect(name).note}
     if verb == "uninstall":
         return about | configuration.uninstall()
     state, detail = configuration.state()
-    return about | {"state": state, "detail": detail, "found": _on_path(wired.program, env)}
+    return about | {"state": state, "detail": detail, "found": _on_path(place.program, env)}
 
 
 def _project(cwd: str, env: Mapping[str, str]) -> str:
@@ -58,7 +59,7 @@ def _on_path(program: str, env: Mapping[str, str]) -> bool:
 
 def _parse(arguments: Sequence[str]) -> tuple[str, list[str], str, str]:
     verb, *rest = arguments or [""]
-    options = {"--scope": wiring.PROJECT, "--cwd": "."}
+    options = {"--scope": PROJECT, "--cwd": "."}
     names = []
     words = iter(rest)
     for word in words:
@@ -66,7 +67,7 @@ def _parse(arguments: Sequence[str]) -> tuple[str, list[str], str, str]:
             options[word] = next(words, "")
         else:
             names.append(word)
-    known = verb in ("install", "uninstall", "status", "print") and options["--scope"] in (wiring.PROJECT, wiring.USER)
+    known = verb in ("install", "uninstall", "status", "print") and options["--scope"] in (PROJECT, USER)
     if not known:
         raise UsageError(_USAGE)
     for name in names:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from synapse_hooks.tools import occasion
 from synapse_hooks.tools.dialect import TIMEOUT_S, Dialect
+from synapse_hooks.tools.occasion import Occasion, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,9 +14,7 @@ if TYPE_CHECKING:
 class Claude(Dialect):
     """Its own configuration, its own events."""
 
-    program = "claude"
-    project_file = ".claude/settings.json"
-    user_file = ("CLAUDE_CONFIG_DIR", ".claude", "settings.json")
+    name = "claude"
     moments: ClassVar[dict[str, str]] = {
         "PreToolUse": occasion.BEFORE,
         "PostToolUse": occasion.AFTER,
@@ -30,6 +29,12 @@ class Claude(Dialect):
         "NotebookEdit": "notebook_path",
     }
     shell = ("Bash",)
+
+    def read(self, payload: dict[str, Any], event: str) -> Occasion:
+        found = super().read(payload, event)
+        if "cursor_version" in payload:  # which runs these hooks as well, under the ids of its own
+            found.harness, found.session = "cursor", text(payload, "conversation_id", "session_id")
+        return found
 
     def deny(self, reason: str) -> dict[str, Any]:
         return {

@@ -16,15 +16,16 @@ TIMEOUT_S = 10
 class Dialect:
     """What several harnesses share: one object on standard input, one on standard output.
 
-    ``program``: the harness on PATH; ``project_file``: its configuration in a project; ``user_file``: the variable that
-    moves the user's directory of it, that directory under the home, and the file in it; ``root``: what else that file
-    must say; ``moments``: its events; ``files``: its editing tools and which argument names the file; ``shell``: its
-    tools that run a command.
+    ``name``: of the harness; ``root``: what else its configuration must say; ``script``: the plugin that is its
+    configuration, '' where that is a list of hooks; ``note``: what is left to its user after an installation;
+    ``moments``: its events; ``files``: its editing tools and which arguments may name the file; ``shell``: its tools
+    that run a command; ``silent``: its shell does not say which session it belongs to.
     """
 
-    program: str
-    project_file: str
-    user_file: tuple[str, str, str]
+    name: str
+    script = ""
+    note = ""
+    silent = False
     root: ClassVar[dict[str, Any]] = {}
     moments: ClassVar[dict[str, str]]
     files: ClassVar[dict[str, str]]
@@ -33,6 +34,7 @@ class Dialect:
     def read(self, payload: dict[str, Any], event: str) -> Occasion:
         """What the payload of ``event`` says. Raises: Malformed."""
         found = Occasion(
+            self.name,
             self.moments.get(event, occasion.OTHER),
             text(payload, "session_id"),
             text(payload, "cwd"),
@@ -43,7 +45,7 @@ class Dialect:
     def with_tool(self, found: Occasion, tool: str, given: dict[str, Any]) -> Occasion:
         """``found`` with the files that the tool changes. Raises: Malformed."""
         if tool in self.files:
-            return found.edits(text(given, self.files[tool]))
+            return found.edits(text(given, *self.files[tool].split()))
         return found.commands(text(given, "command")) if tool in self.shell else found
 
     def deny(self, reason: str) -> dict[str, Any]:

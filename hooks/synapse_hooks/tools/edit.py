@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from synapse_hooks.verdict import Change
 
 
-def objection(harness: str, found: Occasion, env: Mapping[str, str]) -> str:
+def objection(found: Occasion, env: Mapping[str, str]) -> str:
     """Why the tool must not run, for whoever wanted it to; '' if it may. Files of several checkouts are all or nothing.
 
     Raises:
@@ -24,7 +24,7 @@ def objection(harness: str, found: Occasion, env: Mapping[str, str]) -> str:
     from synapse_hooks import gate, judged
     from synapse_hooks.tools import refusal
 
-    changes = [_change(harness, found, here, paths, env) for here, paths in place.guarded(found.paths, found.cwd, env)]
+    changes = [_change(found, here, paths, env) for here, paths in place.guarded(found.paths, found.cwd, env)]
     if len(changes) > 1:  # nothing may be claimed in one while another refuses
         for change, policy, here in changes:
             claims, change.claims = change.claims, False
@@ -45,19 +45,19 @@ def objection(harness: str, found: Occasion, env: Mapping[str, str]) -> str:
 
 
 def _change(
-    harness: str, found: Occasion, here: Checkout, paths: Sequence[str], env: Mapping[str, str]
+    found: Occasion, here: Checkout, paths: Sequence[str], env: Mapping[str, str]
 ) -> tuple[Change, Policy | None, Checkout]:
     from synapse_hooks.run import policy_of
     from synapse_hooks.verdict import Change
 
     policy = policy_of(here)
-    agent = identity.of_session(harness, found.session, found.subagent, env, here.outer.git_dir)
+    agent = identity.of_session(found.harness, found.session, found.subagent, env, here.outer.git_dir)
     # Whoever cannot be told from others claims nothing, and nothing is held by that name. A command may touch what
     # nobody ever commits, so what it names is checked and not claimed.
     claims = bool(agent) and not found.commanded and (policy is None or policy.auto_claim)
     raw = b"".join(scope.to_bytes(path) + b"\0" for path in paths)
     namespace, tree = here.namespace(create=True), here.tree(create=True)
-    change = Change(agent or f"{harness}-unidentified", namespace, tree, "edit", raw, raw)
+    change = Change(agent or f"{found.harness}-unidentified", namespace, tree, "edit", raw, raw)
     change.claims = claims
     change.unclaimed = policy.unclaimed if policy else "allow"
     return change, policy, here

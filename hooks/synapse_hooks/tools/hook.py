@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from synapse_hooks.tools.dialect import Dialect
     from synapse_hooks.tools.occasion import Occasion
 
-HARNESSES = ("claude",)
+HARNESSES = ("claude", "codex", "gemini", "cursor", "copilot", "opencode")
 PASSED, NOT_UNDERSTOOD = 0, 1
 
 
@@ -45,7 +45,7 @@ def main(harness: str = "", event: str = "", *_: str) -> int:
         say(f"what {harness} sent for {event or 'its hook'} cannot be understood ({error}); the tool runs unchecked")
         return NOT_UNDERSTOOD
     try:
-        answer = _follow(harness, speaks, found)
+        answer = _follow(speaks, found)
     except SynapseError as error:
         say(f"{error}\nThis could not be checked; the commit will be")
         answer = {}
@@ -53,25 +53,29 @@ def main(harness: str = "", event: str = "", *_: str) -> int:
     return PASSED
 
 
-def _follow(harness: str, speaks: Dialect, found: Occasion) -> dict[str, Any]:
+def _follow(speaks: Dialect, found: Occasion) -> dict[str, Any]:
+    if speaks.silent and found.session and found.moment in (occasion.BEFORE, occasion.START):
+        from synapse_git import ancestry, identity
+
+        ancestry.note(identity.of_session(found.harness, found.session, "", os.environ, ""), os.environ)
     if found.moment == occasion.BEFORE and found.paths:
         from synapse_hooks.tools import edit
 
-        reason = edit.objection(harness, found, os.environ)
+        reason = edit.objection(found, os.environ)
         return speaks.deny(reason) if reason else {}
     if found.moment == occasion.AFTER and found.paths:
         from synapse_hooks.tools import report
 
-        report.send(harness, found, os.environ)
+        report.send(found, os.environ)
     elif found.moment == occasion.START:
         from synapse_hooks.tools import session
 
-        news = session.news(harness, found, os.environ)
+        news = session.news(found, os.environ)
         return speaks.tell(news) if news else {}
     elif found.moment in (occasion.END, occasion.SUBAGENT_END):
         from synapse_hooks.tools import session
 
-        session.end(harness, found, os.environ)
+        session.end(found, os.environ)
     return {}
 
 

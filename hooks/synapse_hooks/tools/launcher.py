@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import address
-from synapse_git.errors import CheckoutError
+from synapse_git import equipment
 from synapse_hooks import shims, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-NAME = "agent-hook"
-_SHELL = f'"${{XDG_DATA_HOME:-$HOME/.local/share}}/synapse-git/{NAME}"'
+_SHELL = f'"${{XDG_DATA_HOME:-$HOME/.local/share}}/synapse-git/{equipment.LAUNCHER}"'
 
 
 def command(harness: str, event: str) -> str:
@@ -27,34 +25,22 @@ def command(harness: str, event: str) -> str:
 
 def ours(text: object, harness: str) -> bool:
     """Is this a command of ours, of whatever version?"""
-    return isinstance(text, str) and f'/synapse-git/{NAME}" {harness} ' in text
-
-
-def directory(env: Mapping[str, str]) -> str:
-    """Where that leads to.
-
-    Raises:
-        CheckoutError: nowhere that is the same for every process.
-    """
-    base = env.get("XDG_DATA_HOME") or address.home(env) + "/.local/share"
-    if not os.path.isabs(base):
-        raise CheckoutError(f"XDG_DATA_HOME={base} is relative. Set it to an absolute path, or unset it")
-    return f"{base.rstrip('/')}/{address.APP}"
+    return isinstance(text, str) and f'/synapse-git/{equipment.LAUNCHER}" {harness} ' in text
 
 
 def path(env: Mapping[str, str]) -> str:
-    """The file itself. Raises as `directory`."""
-    return f"{directory(env)}/{NAME}"
+    """The file itself. Raises as `equipment.directory`."""
+    return f"{equipment.directory(env)}/{equipment.LAUNCHER}"
 
 
 def install(env: Mapping[str, str]) -> bool:
-    """Put it in place; was that a change? Raises: OSError, and as `directory`."""
-    os.makedirs(directory(env), exist_ok=True)
+    """Put it in place; was that a change? Raises: OSError, and as `path`."""
+    os.makedirs(equipment.directory(env), exist_ok=True)
     return whole.write(path(env), _text(), 0o755)
 
 
 def uninstall(env: Mapping[str, str]) -> None:
-    """Take it away. Raises: OSError, and as `directory`."""
+    """Take it away. Raises: OSError, and as `path`."""
     if os.path.lexists(path(env)):
         os.unlink(path(env))
 

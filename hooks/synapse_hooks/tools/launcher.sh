@@ -1,5 +1,5 @@
 #!/bin/sh
-# synapse-git agent hook 1
+# synapse-git hook of agents 1
 # What coding agents start before and after they use a tool. Written by `synapse-git agents install`.
 # Where the program is gone it ends with 127, which stops no tool of any of them.
 

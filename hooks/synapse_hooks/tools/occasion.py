@@ -19,12 +19,13 @@ class Occasion:
 
     ``moment``: one of the above; ``session``, ``subagent``: ids as the harness has them, '' where it gives none;
     ``cwd``: where its tools run; ``paths``: the files that the tool will change or has changed, as the harness names
-    them; ``commanded``: they were read off a shell command.
+    them; ``commanded``: they were read off a shell command; ``harness``: whose session it is.
     """
 
-    __slots__ = ("commanded", "cwd", "moment", "paths", "session", "subagent")
+    __slots__ = ("commanded", "cwd", "harness", "moment", "paths", "session", "subagent")
 
-    def __init__(self, moment: str, session: str, cwd: str, subagent: str = "") -> None:
+    def __init__(self, harness: str, moment: str, session: str, cwd: str, subagent: str = "") -> None:
+        self.harness = harness
         self.moment = moment
         self.session = session
         self.subagent = subagent

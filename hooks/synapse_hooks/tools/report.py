@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 _LARGEST = 64 * 1024 * 1024
 
 
-def send(harness: str, found: Occasion, env: Mapping[str, str]) -> None:
+def send(found: Occasion, env: Mapping[str, str]) -> None:
     """Report it from a process of its own, which the harness does not wait for; failures are nobody's concern."""
     if not background.detach():
         return
     for here, paths in place.guarded(found.paths, found.cwd, env):
-        agent = identity.of_session(harness, found.session, found.subagent, env, here.outer.git_dir)
+        agent = identity.of_session(found.harness, found.session, found.subagent, env, here.outer.git_dir)
         if not agent:
             continue
         edits = [{"path": scope.to_wire(path), "sha256": _digest(here, path)} for path in paths]

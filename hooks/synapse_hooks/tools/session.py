@@ -25,14 +25,14 @@ _PAGE = 1000
 _HOLDERS, _PATHS = 3, 3
 
 
-def news(harness: str, found: Occasion, env: Mapping[str, str]) -> str:
+def news(found: Occasion, env: Mapping[str, str]) -> str:
     """What others hold where the session begins, in three lines; '' if they hold nothing or no hub runs."""
     here = place.around(found.cwd, env)
     tree = here.tree() if here else ""
     line = _connect(env, here) if tree else None
     if here is None or line is None:
         return ""
-    me = identity.of_session(harness, found.session, found.subagent, env, here.outer.git_dir)
+    me = identity.of_session(found.harness, found.session, found.subagent, env, here.outer.git_dir)
     try:
         with line:
             claims = list(_claims(line, f"&worktree={quote(tree)}"))
@@ -60,15 +60,15 @@ def _held(others: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield f"{len(others) - _HOLDERS} more claims"
 
 
-def end(harness: str, found: Occasion, env: Mapping[str, str]) -> None:
+def end(found: Occasion, env: Mapping[str, str]) -> None:
     """Give back what was claimed for the session by its edits, in whatever checkout; claims made by name stay.
 
     What was claimed for a subagent that ends goes to the session, which has its work now.
     """
     here = place.around(found.cwd, env)
-    me = identity.of_session(harness, found.session, found.subagent, env, here.outer.git_dir if here else "")
+    me = identity.of_session(found.harness, found.session, found.subagent, env, here.outer.git_dir if here else "")
     single = found.moment == occasion.SUBAGENT_END
-    heir = identity.of_session(harness, found.session, "", env, "") if single else ""
+    heir = identity.of_session(found.harness, found.session, "", env, "") if single else ""
     line = _connect(env, here) if me and me != heir else None
     if line is None:
         return

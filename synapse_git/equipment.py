@@ -1,0 +1,83 @@
+"""Which coding agents can have hooks, where each keeps them, and whether they are there. Stdlib only: hooks use it."""
+
+from __future__ import annotations
+
+import os
+
+from synapse_git import address
+from synapse_git.errors import CheckoutError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LAUNCHER = "agent-hook"
+"""The file that every harness starts."""
+
+_LARGEST = 4 * 1024 * 1024
+
+
+class Place:
+    """Where a harness looks: ``project``, below a project's root; ``file``, in the user's directory for it.
+
+    That directory is ``folder`` below the home, or what ``variable`` says. ``program``: the harness on PATH.
+    """
+
+    __slots__ = ("file", "folder", "program", "project", "variable")
+
+    def __init__(self, program: str, project: str, variable: str, folder: str, file: str) -> None:
+        self.program = program
+        self.project = project
+        self.variable = variable
+        self.folder = folder
+        self.file = file
+
+    def users(self, env: Mapping[str, str]) -> str:
+        """The user's own configuration."""
+        chosen = env.get(self.variable, "") if self.variable else ""
+        folder = chosen if chosen.startswith("/") else f"{address.home(env).rstrip('/')}/{self.folder}"
+        return f"{folder.rstrip('/')}/{self.file}"
+
+
+_PLUGIN = "plugins/synapse-git.js"
+_HOOKS = "hooks/synapse-git.json"
+PLACES = {
+    "claude": Place("claude", ".claude/settings.json", "CLAUDE_CONFIG_DIR", ".claude", "settings.json"),
+    "codex": Place("codex", ".codex/hooks.json", "CODEX_HOME", ".codex", "hooks.json"),
+    "gemini": Place("gemini", ".gemini/settings.json", "", ".gemini", "settings.json"),
+    "cursor": Place("cursor", ".cursor/hooks.json", "", ".cursor", "hooks.json"),
+    "copilot": Place("copilot", f".github/{_HOOKS}", "COPILOT_HOME", ".copilot", _HOOKS),
+    "opencode": Place("opencode", f".opencode/{_PLUGIN}", "OPENCODE_CONFIG_DIR", ".config/opencode", _PLUGIN),
+}
+
+
+def directory(env: Mapping[str, str]) -> str:
+    """Where the launcher lies: spelled alike in the configuration of every machine, and the same for every process.
+
+    Raises:
+        CheckoutError: there is no such place.
+    """
+    base = env.get("XDG_DATA_HOME") or address.home(env).rstrip("/") + "/.local/share"
+    if not os.path.isabs(base):
+        raise CheckoutError(f"XDG_DATA_HOME={base} is relative. Set it to an absolute path, or unset it")
+    return f"{base.rstrip('/')}/{address.APP}"
+
+
+def covering(root: str, env: Mapping[str, str]) -> list[str]:
+    """The harnesses that ask before they edit in the project at ``root``, by its configuration or by the user's."""
+    try:
+        if not os.access(f"{directory(env)}/{LAUNCHER}", os.X_OK):
+            return []
+    except CheckoutError:
+        return []
+    return [
+        name for name, place in PLACES.items() if _names_us(f"{root}/{place.project}") or _names_us(place.users(env))
+    ]
+
+
+def _names_us(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return f"/{address.APP}/{LAUNCHER}".encode() in file.read(_LARGEST)
+    except OSError:
+        return False
