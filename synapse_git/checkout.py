@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import git, record, scope
+from synapse_git import address, binding, git, governed, record, scope
 from synapse_git.errors import CheckoutError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SETTINGS = r"^(core\.(ignorecase|precomposeunicode|hookspath)|synapse\..*)$"
+SETTINGS = r"^(core\.(ignorecase|precomposeunicode|hookspath)|synapse\..*|remote\..*\.url)$"
 """Which keys of Git's configuration concern us, as ``git config --get-regexp`` takes it."""
 _TRUE = ("true", "yes", "on", "1")
 
@@ -25,16 +25,18 @@ class Checkout:
 
     ``root``: its top directory; ``git_dir``, ``common_dir``: absolute; ``prefix``: where ``root`` lies in the tree
     that its paths belong to ('' or ``lib``); ``outer``: the checkout that tree is of (itself unless a submodule);
-    ``settings``: Git's configuration of ``outer``, lower-case keys, as far as it concerns us.
+    ``settings``: Git's configuration of ``outer``, lower-case keys, as far as it concerns us; ``state``: the state
+    directory of whoever asks.
     """
 
-    __slots__ = ("common_dir", "git_dir", "outer", "prefix", "root", "settings")
+    __slots__ = ("common_dir", "git_dir", "outer", "prefix", "root", "settings", "state")
 
     def __init__(self, root: str, git_dir: str, common_dir: str, settings: dict[str, str]) -> None:
         self.root = root
         self.git_dir = git_dir
         self.common_dir = common_dir
         self.settings = settings
+        self.state = ""
         self.prefix = scope.ROOT
         self.outer = self
 
@@ -53,12 +55,46 @@ class Checkout:
         return "wt:" + identity if identity else ""
 
     def namespace(self, *, create: bool = False) -> str:
-        """The project that tasks belong to: configured, else ``local:<repository id>``, else ''."""
+        """The project that tasks belong to: configured, or told by a remote, else ``local:<repository id>``, else ''.
+
+        Raises:
+            CheckoutError: the remotes belong to several.
+        """
         if configured := self.settings.get("synapse.namespace"):
             return configured
+        if shared := self.project():
+            return shared.namespace
         act = record.ensure if create else record.lookup
         identity = act(self.outer.common_dir, "repository")
         return "local:" + identity if identity else ""
+
+    def project(self) -> governed.Entry | None:
+        """The shared namespace that this repository belongs to, None if there is none. Raises as `namespace`."""
+        bound = binding.read(self.outer.common_dir)
+        entries = governed.read((bound and bound.state) or self.outer.state)
+        if not entries:
+            return None
+        if configured := self.settings.get("synapse.namespace"):
+            return next((entry for entry in entries if entry.namespace == configured), None)
+        urls = [url for key, url in self.settings.items() if key.startswith("remote.")]
+        found = governed.matching(entries, urls)
+        if len(found) > 1:
+            names = " and ".join(entry.namespace for entry in found)
+            raise CheckoutError(
+                f"the remotes of {self.root} belong to {names}. Say which it is: "
+                f"git config synapse.namespace {found[0].namespace}"
+            )
+        return found[0] if found else None
+
+    def shares(self) -> bool:
+        """Do claims exclude each other across all worktrees and hosts of the repository? Raises as `namespace`."""
+        found = self.project()
+        return found is not None and found.exclusion == "repository"
+
+    def owned_elsewhere(self) -> bool:
+        """Does a hub on another machine grant in the namespace? Raises as `namespace`."""
+        found = self.project()
+        return found is not None and found.owner != ""
 
     def spell(self, path: str) -> str:
         """A path relative to ``root``, as Git names it, in the form that this tree's claims are compared in."""
@@ -161,6 +197,7 @@ def find(cwd: str, env: Mapping[str, str]) -> Checkout:
         lines = [git.ask(["-C", cwd, "rev-parse", "--path-format=absolute", flag], clean)[1][:-1] for flag in ask]
     root, git_dir, common_dir, *superproject = (os.fsdecode(line) for line in lines)
     checkout = Checkout(root, git_dir, common_dir, found)
+    checkout.state = address.state_dir(env)
     if any(superproject):
         checkout.inside(find(superproject[0], env))
     return checkout
@@ -200,6 +237,7 @@ def around_hook(cwd: str, env: Mapping[str, str]) -> Checkout:
     # What takes a push in runs its hooks in the git dir.
     root = cwd if git_dir != os.path.normpath(cwd) else work_tree(git_dir, env)
     checkout = Checkout(root, git_dir, common_dir, {})
+    checkout.state = address.state_dir(env)
     if _nested(root):
         clean = git.scrubbed(env)
         _, output, _ = git.ask(["-C", root, "rev-parse", "--show-superproject-working-tree"], clean)

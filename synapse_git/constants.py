@@ -95,6 +95,20 @@ AUTOMATIC_TTL_SECONDS = 1800.0
 COARSEN_ABOVE = 32
 RESERVED_FOR_NAMED_CLAIMS = 16
 
+# Teams. A receipt of another hub's grant covers changes for so long, counted from before it was asked for.
+RECEIPT_VALIDITY_SECONDS = 60.0
+RECEIPT_REFRESH_SECONDS = 20.0
+# What was taken away is given to others once its holder's hub knows, or after so long.
+REVOCATION_SECONDS = 62.0
+# An unanswered request cannot reach the owner any more after so long: its signature has run out.
+FORWARD_DOUBT_SECONDS = 15.0
+MAX_FORWARDS_UNDER_WAY = 10_000
+# How long an owner may take: for a claim, and for a verdict that a hook waits for.
+OWNER_DEADLINE_SECONDS = 5.0
+OWNER_VERDICT_DEADLINE_SECONDS = 1.5
+MAX_CLAIMS_PER_PEER = 1024
+JOIN_TOKEN_SECONDS = 600.0
+
 # How long a client waits, in seconds.
 HOOK_DEADLINE_SECONDS = 2.0
 HOOK_START_DEADLINE_SECONDS = 5.0

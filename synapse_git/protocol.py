@@ -203,6 +203,37 @@ class ResourceBody(Body, frozen=True, kw_only=True):
     ttl_s: UncheckedNumber = None
 
 
+class TeamInitBody(Body, frozen=True, kw_only=True):
+    """``listen``: ``HOST:PORT`` for peers; ``name``: what this hub is called among them; '' leaves either as it is."""
+
+    namespace: str
+    listen: str = ""
+    remotes: list[str] = []
+    exclusion: Literal["", "repository", "worktree"] = ""
+    name: str = ""
+
+
+class TeamJoinBody(Body, frozen=True, kw_only=True):
+    url: str
+    token: str
+    listen: str = ""
+    name: str = ""
+
+
+class TeamAdmitBody(Body, frozen=True, kw_only=True):
+    """A hub that asks to be let in; ``url`` and ``certificate`` are '' where it takes no requests."""
+
+    secret: str
+    id: str
+    key: str
+    url: str = ""
+    certificate: str = ""
+
+
+class TeamLeaveBody(Body, frozen=True, kw_only=True):
+    namespace: str
+
+
 class WorktreeBody(Body, frozen=True, kw_only=True):
     worktree: str
     root: WirePath

@@ -39,6 +39,10 @@ BODIES: dict[str, type[protocol.Body]] = {
     "POST /v2/watched": protocol.WatchedBody,
     "POST /v2/watchers": protocol.WatcherBody,
     "POST /v2/worktrees": protocol.WorktreeBody,
+    "POST /v2/team/init": protocol.TeamInitBody,
+    "POST /v2/team/join": protocol.TeamJoinBody,
+    "POST /v2/team/admit": protocol.TeamAdmitBody,
+    "POST /v2/team/leave": protocol.TeamLeaveBody,
 }
 
 

@@ -64,6 +64,8 @@ class Judgement:
         """Call before the hub is asked. ``tree`` '': no claim was ever made in the tree of ``here``."""
         # The shims see an id that is made in this very git dir, not one in a superproject's.
         self._sound = self._sound and bool(namespace) and bool(tree or here.outer is here)
+        # What another hub grants changes no file here.
+        self._sound = self._sound and not here.owned_elsewhere()
         if not self._sound:
             return
         former = self._former()

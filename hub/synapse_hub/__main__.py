@@ -18,9 +18,10 @@ from contextlib import suppress
 from synapse_git import __version__, address
 from synapse_git.errors import EXIT_BUG, EXIT_UNREACHABLE, EXIT_USAGE
 from synapse_git.starter import log_file
-from synapse_hub import hubfile, spool
+from synapse_hub import spool
 from synapse_hub.clock import open_clock
 from synapse_hub.core.claim import TreeKey
+from synapse_hub.federation.team import Team
 from synapse_hub.filesystem import refuse_network_disk
 from synapse_hub.hub import Hub
 from synapse_hub.journal import archive, restart
@@ -57,7 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if "--detach" in given:
         _detach(state)
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    for loud in ("uvicorn", "httpx"):
+        logging.getLogger(loud).setLevel(logging.WARNING)
     try:
         _run(state)
     except (CannotStart, JournalBroken, StoreError, SocketUnavailable, OSError) as error:
@@ -137,10 +139,11 @@ def _run(state: str) -> None:
         # What was committed is in the journal; the next client starts another hub.
         on_bug=lambda: os._exit(EXIT_BUG),
     )
-    team = _hub_file(state)
+    team = Team(hub, state)
     listener, path = bind(state, os.environ)
-    desk = Desk(hub, socket_path=path, journal_path=journal.path)
+    desk = Desk(hub, socket_path=path, journal_path=journal.path, team=team)
     hub.start()
+    team.load(hub.transact)
 
     def ready() -> None:
         announce(state, path)
@@ -154,7 +157,7 @@ def _run(state: str) -> None:
     try:
         spool.ingest(os.path.join(state, "overrides"), hub.transact)
         app = make_app(desk)
-        listening = Listening(state, app, desk, lambda: team)
+        listening = Listening(state, app, desk)
         serve(
             app, desk, listener, lookout=Lookout(os.environ, path), started=listening.open, ready=ready, round_=round_
         )
@@ -163,15 +166,6 @@ def _run(state: str) -> None:
         remove(path)
         os.close(lock)
     log.info("hub ended at event %d", hub.state.seq)
-
-
-def _hub_file(state: str) -> hubfile.HubFile:
-    """What is configured; a file that is broken configures nothing."""
-    try:
-        return hubfile.read(state) or hubfile.HubFile()
-    except hubfile.HubFileBroken as error:
-        log.error("%s", error)
-        return hubfile.HubFile()
 
 
 def _lock(state: str, patience_s: float = _TAKEOVER_S) -> int:

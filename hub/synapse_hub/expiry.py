@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Iterable
 
 from synapse_hub.core.claim import TaskKey
-from synapse_hub.core.events import AnyEvent, ClaimGranted, TaskHandedOff
+from synapse_hub.core.events import AnyEvent, ClaimGranted, ClaimRevoked, TaskHandedOff
 from synapse_hub.core.state import State
 
 
@@ -26,6 +26,8 @@ class DueLeases:
         for event in events:
             if isinstance(event, ClaimGranted | TaskHandedOff):
                 heapq.heappush(self._heap, (event.claim.lease_expires_at, event.claim.epoch, event.claim.key))
+            elif isinstance(event, ClaimRevoked):
+                heapq.heappush(self._heap, (event.lease_expires_at, event.epoch, (event.namespace, event.task_id)))
 
     def take(self, state: State, now: float, most: int) -> list[TaskKey]:
         """Tasks whose lease is over at ``now``, at most ``most`` of them; they are forgotten here."""

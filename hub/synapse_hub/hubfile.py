@@ -88,26 +88,28 @@ def read(directory: str) -> HubFile | None:
         raise HubFileBroken(f"{path} is not UTF-8. Write it anew") from error
     except tomllib.TOMLDecodeError as error:
         raise HubFileBroken(f"{path} is not TOML: {error}. Mend it") from error
-    except _Wrong as wrong:
+    except Wrong as wrong:
         line = _line(text, *wrong.where)
         raise HubFileBroken(f"{path}{line and f', line {line}'}: {wrong}. Mend it") from None
 
 
-class _Wrong(Exception):
+class Wrong(Exception):
+    """An entry that cannot be; ``where``: the table and the entry in it."""
+
     def __init__(self, what: str, *where: str) -> None:
         super().__init__(what)
         self.where = where
 
 
 def parse(text: str) -> HubFile:
-    """Raises: tomllib.TOMLDecodeError, _Wrong."""
+    """Raises: tomllib.TOMLDecodeError, Wrong."""
     document = tomllib.loads(text)
     known = set(HubFile.__struct_fields__)
     if unknown := [name for name in document if name not in known]:
-        raise _Wrong(f"{unknown[0]} is none of {', '.join(sorted(known))}", unknown[0])
+        raise Wrong(f"{unknown[0]} is none of {', '.join(sorted(known))}", unknown[0])
     hub_id = document.get("id", "")
     if not isinstance(hub_id, str) or (hub_id and not _ID.fullmatch(hub_id)):
-        raise _Wrong("id is up to 63 letters, digits, dots and dashes", "id")
+        raise Wrong("id is up to 63 letters, digits, dots and dashes", "id")
     file = HubFile(
         hub_id,
         _place(document, "loopback"),
@@ -122,7 +124,7 @@ def parse(text: str) -> HubFile:
 def _table(document: dict[str, Any], name: str) -> dict[str, Any]:
     found = document.get(name, {})
     if not isinstance(found, dict):
-        raise _Wrong(f'{name} is a table of tables: [{name}."NAME"]', name)
+        raise Wrong(f'{name} is a table of tables: [{name}."NAME"]', name)
     return found
 
 
@@ -132,41 +134,52 @@ def _entry(kind: type[Entry], table: str, name: str, entry: object) -> Entry:
     except msgspec.ValidationError as error:
         text = str(error)
         field = re.search(r"(?:field `|\$\.)([a-z_]+)", text)
-        raise _Wrong(f'[{table}."{name}"]: {text}', name, *field.groups() if field else ()) from None
+        raise Wrong(f'[{table}."{name}"]: {text}', name, *field.groups() if field else ()) from None
 
 
 def _place(document: dict[str, Any], name: str) -> Place | None:
     given = document.get(name)
     if given is None:
         return None
-    host, _, port = given.rpartition(":") if isinstance(given, str) else ("", "", "")
-    host = host.removeprefix("[").removesuffix("]")
-    if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
-        raise _Wrong(f'{name} is "HOST:PORT", port 0 for a free one', name)
-    if name == "loopback" and host not in _LOOPBACK:
-        raise _Wrong(
+    try:
+        found = place(given)
+    except ValueError as error:
+        raise Wrong(f"{name}: {error}", name) from None
+    if name == "loopback" and found.host not in _LOOPBACK:
+        raise Wrong(
             f"loopback is for this machine only, at one of {', '.join(_LOOPBACK)}; peers come in by listen", name
         )
+    return found
+
+
+def place(given: object) -> Place:
+    """``HOST:PORT`` as a place. Raises: ValueError."""
+    host, _, port = given.rpartition(":") if isinstance(given, str) else ("", "", "")
+    host = host.removeprefix("[").removesuffix("]")
+    if not host or not host.isprintable() or not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise ValueError("it is HOST:PORT, port 0 for a free one")
     return Place(host, int(port))
 
 
 def _check(file: HubFile) -> None:
-    """What holds between the entries. Raises: _Wrong."""
+    """What holds between the entries. Raises: Wrong."""
     if not file.id and (file.listen or file.peers or file.namespaces):
-        raise _Wrong("a hub with peers or namespaces needs an id")
+        raise Wrong("a hub with peers or namespaces needs an id")
     for name, peer in file.peers.items():
         if not _ID.fullmatch(name) or name == file.id:
-            raise _Wrong(f"a peer's name is its id, not {name!r}", name)
+            raise Wrong(f"a peer's name is its id, not {name!r}", name)
         if peer.url and not (peer.url.startswith("https://") and peer.certificate):
-            raise _Wrong(f"[peers.{name}]: url is https://HOST:PORT, and needs the peer's certificate", name, "url")
+            raise Wrong(f"[peers.{name}]: url is https://HOST:PORT, and needs the peer's certificate", name, "url")
     for name, namespace in file.namespaces.items():
         if name.startswith("local:") or not name.strip() or not name.isprintable():
-            raise _Wrong(f"{name!r} cannot be the name of a namespace that hubs share", name)
+            raise Wrong(f"{name!r} cannot be the name of a namespace that hubs share", name)
+        if not all(remote.strip() and remote.isprintable() for remote in namespace.remotes):
+            raise Wrong(f'[namespaces."{name}"]: a remote is a URL', name, "remotes")
         for hub in (namespace.owner, *namespace.members):
             if hub != file.id and hub not in file.peers:
-                raise _Wrong(f'[namespaces."{name}"]: {hub} is neither this hub nor one of its peers', name, "owner")
+                raise Wrong(f'[namespaces."{name}"]: {hub} is neither this hub nor one of its peers', name, "owner")
         if namespace.owner != file.id and not file.peers[namespace.owner].url:
-            raise _Wrong(f'[namespaces."{name}"]: its owner {namespace.owner} has no url', namespace.owner)
+            raise Wrong(f'[namespaces."{name}"]: its owner {namespace.owner} has no url', namespace.owner)
 
 
 def _line(text: str, *where: str) -> int:
@@ -232,5 +245,5 @@ def _by_hand(path: str) -> bool:
         text = file.read()
     try:
         return render(parse(text)) != text
-    except (_Wrong, tomllib.TOMLDecodeError):
+    except (Wrong, tomllib.TOMLDecodeError):
         return True

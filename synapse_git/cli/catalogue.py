@@ -42,6 +42,12 @@ GROUPS = {
         "agents print": "agents",
         "agents instructions": "agents",
     },
+    "Team": {
+        "team init": "team",
+        "team join": "team",
+        "team status": "team",
+        "team leave": "team",
+    },
     "Hub": {
         "hub start": "hub",
         "hub stop": "hub",
@@ -59,6 +65,7 @@ FAMILIES = {
     "agents": "Have coding agents ask before they edit, each in its own dialect.",
     "note": "The board on which everyone says how far they are.",
     "resource": "What agents offer each other for a while.",
+    "team": "Have one hub grant in a project, on whichever machine its agents work.",
     "hub": "Start, stop and inspect the one process on this machine that grants claims.",
 }
 

@@ -30,7 +30,8 @@ def run(call: Call) -> int:
         from synapse_git.cli import arbitration
 
         arbitration.settle(call, here)
-    tree = "" if call.flag("shared") else here.tree(create=True)
+    shared = here.shares()
+    tree = "" if shared or call.flag("shared") else here.tree(create=True)
     body: dict[str, object] = {
         "task_id": _task(call, agent),
         "agent": agent,
@@ -44,9 +45,11 @@ def run(call: Call) -> int:
     if note := call.text("note"):
         body["note"] = note
     reply = _granted(call, body)
-    binding.confirm(call.hub, here.outer.common_dir, reply.document["hub_id"])
+    # Where another hub grants, the answer is its; the one that was asked is the one to ask again.
+    asked = reply.headers.get("synapse-hub") or reply.document["hub_id"]
+    binding.confirm(call.hub, here.outer.common_dir, asked)
     _say(call, reply, here, paths)
-    if tree and (reply.headers.get("synapse-worktree") == "unknown" or not whereabouts.unchanged(here)):
+    if (tree or shared) and (reply.headers.get("synapse-worktree") == "unknown" or not whereabouts.unchanged(here)):
         from synapse_git.cli import register
 
         register.announce(call, here, agent)

@@ -64,7 +64,7 @@ def _option(words: Sequence[str], at: int, known: dict[str, Option], values: dic
         value = words[at] if at < len(words) else ""
     if not value or value.startswith("-"):
         raise _Declined
-    values[option.key] = option.convert(value)
+    values[option.key] = (option.convert(value),) if option.many else option.convert(value)
     return at + 1
 
 

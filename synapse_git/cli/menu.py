@@ -199,6 +199,7 @@ def _options(options: Sequence[Option], env: Mapping[str, str]) -> list[click.Pa
         click.Option(
             [*option.names, option.key],
             is_flag=not option.metavar,
+            multiple=option.many,
             default=option.absent,
             metavar=option.metavar or None,
             type=_Value(option.metavar, option.convert, option.completes, env) if option.metavar else None,

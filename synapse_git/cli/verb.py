@@ -50,10 +50,11 @@ class Option:
     """One option.
 
     ``key``: under which a `Call` finds the value; ``names``: its spellings; ``metavar``: what stands for the value,
-    '' for a flag; ``convert``: text to value, ValueError says what is wrong; ``completes``: what a shell offers.
+    '' for a flag; ``convert``: text to value, ValueError says what is wrong; ``completes``: what a shell offers;
+    ``many``: it may be given again and again, and the value is a tuple.
     """
 
-    __slots__ = ("completes", "convert", "help", "key", "metavar", "names")
+    __slots__ = ("completes", "convert", "help", "key", "many", "metavar", "names")
 
     def __init__(
         self,
@@ -63,8 +64,10 @@ class Option:
         help: str,  # noqa: A002 - what everybody calls it
         convert: Callable[[str], object] = text,
         completes: str = "",
+        many: bool = False,
     ) -> None:
         self.key = key
+        self.many = many
         self.names = names
         self.metavar = metavar
         self.help = help
@@ -74,7 +77,7 @@ class Option:
     @property
     def absent(self) -> object:
         """The value when it is not given."""
-        return None if self.metavar else False
+        return () if self.many else None if self.metavar else False
 
 
 class Argument:

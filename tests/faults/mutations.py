@@ -192,7 +192,7 @@ _WIRE = [
     broken("a key counts for every agent on the wire", (ROUTES, 'sender = f"{principal(request)}/{command.agent}"', "sender = principal(request)")),
     broken("a key counts for every user on the wire", (ROUTES, 'sender = f"{principal(request)}/{command.agent}"', "sender = command.agent")),
     broken("the principal is what the client says", (ROUTES, "        principal=principal(request),\n", "        principal=body.agent,\n")),
-    broken("dead leases are listed", (ROUTES, "    claim = state.live(key, now)\n    if claim is None:", "    claim = state.claims.get(key)\n    if claim is None:")),
+    broken("dead leases are listed", (ROUTES, "    claim = state.live(key, now) or state.team.held(key, now)\n    if claim is None:", "    claim = state.claims.get(key)\n    if claim is None:")),
     broken("force needs no reason", (ROUTES, "if body.force and not reason.strip():", "if body.force and reason is None:")),
     broken("a body may be any size", (DESK, "if len(body) > MAX_BODY_BYTES:", "if len(body) > 99 * MAX_BODY_BYTES:")),
     broken("a name may be blank", (DESK, "if not text.strip() or not text.isprintable()", "if not text.isprintable()")),

@@ -33,6 +33,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     granted_at: float
     lease_expires_at: float
     checkpoint: Any = None
+    # Taken away, but not given to others until the hub it came through knows.
+    revoked: bool = False
 
     @property
     def key(self) -> TaskKey:
@@ -49,6 +51,11 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def scope(self) -> list[str]:
         """The paths as they are compared in its tree, each once; the root where the whole tree is claimed."""
         return list(dict.fromkeys(comparable(self.worktree, [from_wire(path) for path in self.paths]))) or [ROOT]
+
+
+def peer_of(principal: str) -> str:
+    """The hub that a principal came through, '' for one of this machine."""
+    return principal.partition("/")[0] if "/" in principal else ""
 
 
 def tree_key(namespace: str, worktree: str) -> TreeKey:

@@ -9,13 +9,14 @@ from immutables import Map
 from synapse_git.constants import (
     DEFAULT_TTL_SECONDS,
     MAX_CLAIMS_PER_AGENT,
+    MAX_CLAIMS_PER_PEER,
     MAX_DECLARED_PATHS,
     MAX_NAMED_CONFLICTS,
 )
 from synapse_git.protocol import from_wire, paths_to_wire
 from synapse_git.scope import show
 from synapse_hub.core import overlap
-from synapse_hub.core.claim import Claim, TaskKey, comparable, tree_key
+from synapse_hub.core.claim import Claim, TaskKey, comparable, peer_of, tree_key
 from synapse_hub.core.commands import TakeClaim
 from synapse_hub.core.events import ClaimDenied, ClaimGranted, LeaseExpired, expired
 from synapse_hub.core.outcome import Conflict, Decided, Outcome, Refusal, claim_document
@@ -31,6 +32,8 @@ def decide_claim(state: State, command: TakeClaim, now: float) -> Outcome:
     held = state.live((command.namespace, command.task_id), now)
     if held and held.owner != command.agent:
         return _denied(state, command, now, _lease_live(command, held))
+    if held and held.revoked:
+        return taken_away(held)
     if command.epoch is not None and (held is None or held.epoch != command.epoch):
         return not_held(command.task_id) if held is None else stale(command.task_id, command.epoch, held.epoch)
     scope = _scope(command, held)
@@ -118,6 +121,8 @@ def in_the_way(
 
 def room(state: State, principal: str, now: float) -> list[LeaseExpired] | Refusal:
     """Spec: INV-ME-5. Leases of the principal that are over do not count and are written down."""
+    if refusal := _peer_full(state, principal):
+        return refusal
     held = state.by_principal.get(principal, Map())
     if len(held) < MAX_CLAIMS_PER_AGENT:
         return []
@@ -128,6 +133,21 @@ def room(state: State, principal: str, now: float) -> list[LeaseExpired] | Refus
         "QUOTA_EXCEEDED",
         f"{principal} holds {len(held) - len(over)} live claims and {MAX_CLAIMS_PER_AGENT} is the limit",
         "Release some (synapse-git status lists them), or claim directories instead of files",
+    )
+
+
+def _peer_full(state: State, principal: str) -> Refusal | None:
+    """Principals are a peer's word, so all of one peer's together have a bound as well."""
+    peer = peer_of(principal)
+    if not peer:
+        return None
+    held = sum(len(keys) for name, keys in state.by_principal.items() if peer_of(name) == peer)
+    if held < MAX_CLAIMS_PER_PEER:
+        return None
+    return Refusal(
+        "QUOTA_EXCEEDED",
+        f"agents of {peer} hold {held} claims and {MAX_CLAIMS_PER_PEER} is the limit",
+        "Release some of them, or claim directories instead of files",
     )
 
 
@@ -168,6 +188,15 @@ def _granted(
 def not_held(task_id: str) -> Refusal:
     return Refusal(
         "NOT_HELD", f"nobody holds task {task_id}", "It was released or its lease ran out. See: synapse-git status"
+    )
+
+
+def taken_away(held: Claim) -> Refusal:
+    """It still keeps others out until the hub it came through knows, and does nothing else."""
+    return Refusal(
+        "NOT_HELD",
+        f"task {held.task_id} was taken away from {held.owner}",
+        "Ask why, then claim it anew: synapse-git log",
     )
 
 

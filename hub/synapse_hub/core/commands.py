@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from synapse_hub.core.claim import Claim
+
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Base of all."""
@@ -190,6 +192,75 @@ class OfferResource(Command, frozen=True):
     ttl_s: float
 
 
+class GovernNamespace(Command, frozen=True):
+    """``hub.toml`` says who owns it; ``mine``: this hub does."""
+
+    namespace: str
+    owner: str
+    mine: bool
+    remotes: tuple[str, ...]
+    exclusion: str
+
+
+class FreeNamespace(Command, frozen=True):
+    """Leave its team."""
+
+    namespace: str
+
+
+class HearAssertion(Command, frozen=True):
+    """The peer ``by`` says whether it owns the namespace."""
+
+    namespace: str
+    by: str
+    owns: bool
+
+
+class ForwardClaim(Command, frozen=True):
+    """``verb`` under ``key`` is about to be sent to the owner."""
+
+    namespace: str
+    task_id: str
+    agent: str
+    verb: str
+    key: str
+
+
+class SettleForward(Command, frozen=True):
+    """The owner answered ``key`` with a refusal, or (``ended``) with the end of the claim."""
+
+    namespace: str
+    task_id: str
+    key: str
+    ended: bool
+
+
+class KeepReceipt(Command, frozen=True):
+    """The owner answered ``key`` with this claim; fields as in `ReceiptKept`."""
+
+    claim: Claim
+    hub_id: str
+    owner_seq: int
+    valid_until: float
+    valid_until_wall: float
+    boot_id: str
+    key: str = ""
+
+
+class RefreshReceipts(Command, frozen=True):
+    """All that the owner says this hub's agents hold in the namespaces, asked at ``sent_at`` by the lease clock."""
+
+    namespaces: tuple[str, ...]
+    held: tuple[KeepReceipt, ...]
+    revoked: tuple[tuple[str, str], ...]
+    sent_at: float
+
+
+TeamCommand = (
+    GovernNamespace | FreeNamespace | HearAssertion | ForwardClaim | SettleForward | KeepReceipt | RefreshReceipts
+)
+
+
 class ProbeJournal(Command, frozen=True):
     """Nothing but a trip through the write path, for health."""
 
@@ -218,6 +289,7 @@ AnyCommand = (
     | RecordOverride
     | RecordForeignEdit
     | RegisterWorktree
+    | TeamCommand
     | SendMessage
     | Acknowledge
     | AddNote

@@ -52,6 +52,7 @@ from synapse_hub.core.notes import decide_note, decide_offer
 from synapse_hub.core.notices import notices
 from synapse_hub.core.outcome import Decided, Outcome, Refusal
 from synapse_hub.core.state import State
+from synapse_hub.core.team.decide import decide_team, forbidden
 
 
 def decide(state: State, command: AnyCommand, now: float) -> Outcome:
@@ -76,7 +77,7 @@ def _decide(state: State, command: AnyCommand, now: float) -> Outcome:  # noqa: 
         case ExpireDue():
             return decide_expire(state, command, now)
         case ClaimEdit():
-            return decide_edit(state, command, now)
+            return forbidden(state.team, command.namespace) or decide_edit(state, command, now)
         case RecordDenial():
             return decide_denial(state, command, now)
         case RecordOverride():
@@ -89,7 +90,8 @@ def _decide(state: State, command: AnyCommand, now: float) -> Outcome:  # noqa: 
             return _decide_talk(state, command, now)
         case ProbeJournal():
             return Decided([], {})
-    assert_never(command)
+        case _:
+            return decide_team(state.team, command, now)
 
 
 def _decide_talk(state: State, command: SendMessage | Acknowledge | AddNote | OfferResource, now: float) -> Outcome:
@@ -106,6 +108,8 @@ def _decide_talk(state: State, command: SendMessage | Acknowledge | AddNote | Of
 
 
 def _decide_family(state: State, command: FamilyCommand, now: float) -> Outcome:
+    if refusal := forbidden(state.team, command.namespace):
+        return refusal
     match command:
         case TakeClaim():
             return decide_claim(state, command, now)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import msgspec
 
-from synapse_git.constants import MAX_CHECKPOINT_BYTES
+from synapse_git.constants import MAX_CHECKPOINT_BYTES, REVOCATION_SECONDS
 from synapse_git.protocol import from_wire
-from synapse_hub.core.claim import Claim
-from synapse_hub.core.claims import in_the_way, not_held, room, stale
+from synapse_hub.core.claim import Claim, peer_of
+from synapse_hub.core.claims import in_the_way, not_held, room, stale, taken_away
 from synapse_hub.core.commands import (
     ExpireDue,
     ExtendLeases,
@@ -25,6 +25,7 @@ from synapse_hub.core.events import (
     AnyEvent,
     CheckpointSaved,
     ClaimReleased,
+    ClaimRevoked,
     LeaseExpired,
     TaskHandedOff,
     TaskUpdated,
@@ -50,6 +51,8 @@ def _own(state: State, command: ReleaseClaim | UpdateTask | HandOff | SaveCheckp
         )
     if command.epoch is not None and command.epoch != held.epoch:
         return stale(command.task_id, command.epoch, held.epoch)
+    if held.revoked and not isinstance(command, ReleaseClaim):
+        return taken_away(held)
     return held
 
 
@@ -61,16 +64,35 @@ def decide_release(state: State, command: ReleaseClaim, now: float) -> Outcome:
     held = _own(state, command, now)
     if isinstance(held, Refusal):
         return held
+    if command.force and peer_of(held.principal):
+        return _revoke(held, command, now)
     event = ClaimReleased(
         at=now,
         namespace=held.namespace,
         task_id=held.task_id,
         owner=held.owner,
         by=command.agent,
-        forced=command.force,
+        forced=command.force or held.revoked,
         reason_text=command.reason_text,
     )
     return Decided([event], {**claim_document(held), "status": "released"})
+
+
+def _revoke(held: Claim, command: ReleaseClaim, now: float) -> Decided:
+    """The hub that it came through lets changes in on its receipt until it knows better, or the receipt runs out."""
+    until = min(held.lease_expires_at, now + REVOCATION_SECONDS)
+    revoked = msgspec.structs.replace(held, lease_expires_at=until, revoked=True)
+    event = ClaimRevoked(
+        at=now,
+        namespace=held.namespace,
+        task_id=held.task_id,
+        owner=held.owner,
+        epoch=held.epoch,
+        by=command.agent,
+        reason_text=command.reason_text,
+        lease_expires_at=until,
+    )
+    return Decided([] if held.revoked else [event], {**claim_document(revoked), "status": "revoked"})
 
 
 def decide_update(state: State, command: UpdateTask, now: float) -> Outcome:

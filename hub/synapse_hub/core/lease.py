@@ -32,4 +32,4 @@ def reanchored(claim: Claim, ahead_s: float, now: float) -> LeaseExtended:
 
 
 def wants_extension(claim: Claim, now: float) -> bool:
-    return claim.live(now) and claim.lease_expires_at - now < EXTEND_BELOW_SHARE * claim.ttl_s
+    return claim.live(now) and not claim.revoked and claim.lease_expires_at - now < EXTEND_BELOW_SHARE * claim.ttl_s

@@ -32,6 +32,7 @@ from synapse_hub.core.events import (
     ClaimDenied,
     ClaimGranted,
     ClaimReleased,
+    ClaimRevoked,
     CommandAnswered,
     ForeignEditSeen,
     GuardDenied,
@@ -49,11 +50,21 @@ from synapse_hub.core.events import (
 )
 from synapse_hub.core.mail import Mail, acknowledged, delivered
 from synapse_hub.core.recent import Recent
+from synapse_hub.core.team.state import Team, apply_team
 
 # sender (principal and agent), verb, key
 AnswerKey = tuple[str, str, str]
 Answer = tuple[str, dict[str, Any]]
-LeaseEvent = ClaimGranted | LeaseExtended | ClaimReleased | TaskUpdated | TaskHandedOff | CheckpointSaved | LeaseExpired
+LeaseEvent = (
+    ClaimGranted
+    | LeaseExtended
+    | ClaimReleased
+    | ClaimRevoked
+    | TaskUpdated
+    | TaskHandedOff
+    | CheckpointSaved
+    | LeaseExpired
+)
 Evidence = ClaimDenied | GuardDenied | GuardOverridden | ForeignEditSeen
 
 
@@ -75,6 +86,7 @@ class State(msgspec.Struct, frozen=True):
     mail: Mail = Mail()
     board: Board = Board()
     foreign_edits: Recent[str, ForeignEditSeen] = Recent()
+    team: Team = Team()
 
     def tree(self, key: TreeKey) -> overlap.Node:
         return self.trees.get(key, overlap.EMPTY)
@@ -85,9 +97,9 @@ class State(msgspec.Struct, frozen=True):
         return claim if claim is not None and claim.live(now) else None
 
     def owned(self, agent: str, now: float) -> Iterator[Claim]:
-        """The live claims of ``agent``."""
+        """The live claims of ``agent``, but for those that were taken away."""
         for key in self.by_owner.get(agent, Map()):
-            if claim := self.live(key, now):
+            if (claim := self.live(key, now)) and not claim.revoked:
                 yield claim
 
     def retained(self, key: TaskKey) -> Any:
@@ -128,8 +140,19 @@ def _change(state: State, event: AnyEvent) -> State:
             return _remember_answer(state, event)
         case IncarnationStarted():
             return msgspec.structs.replace(state, epoch=max(state.epoch, event.epoch))
-        case _:
+        case (
+            ClaimGranted()
+            | LeaseExtended()
+            | ClaimReleased()
+            | ClaimRevoked()
+            | TaskUpdated()
+            | TaskHandedOff()
+            | CheckpointSaved()
+            | LeaseExpired()
+        ):
             return _change_lease(state, event)
+        case _:
+            return msgspec.structs.replace(state, team=apply_team(state.team, event))
 
 
 def _change_talk(state: State, event: MessageSent | MessageAcknowledged | NoteAdded | ResourceOffered) -> State:
@@ -151,6 +174,8 @@ def _change_lease(state: State, event: LeaseEvent) -> State:
             return _grant(state, event.claim)
         case LeaseExtended():
             return _amend(state, event, lease_expires_at=event.lease_expires_at)
+        case ClaimRevoked():
+            return _amend(state, event, lease_expires_at=event.lease_expires_at, revoked=True)
         case TaskUpdated():
             return _amend(state, event, version=event.version, status=event.status, note=event.note)
         case CheckpointSaved():
@@ -211,7 +236,7 @@ def _drop(state: State, key: TaskKey) -> State:
     )
 
 
-def _amend(state: State, event: LeaseExtended | TaskUpdated | CheckpointSaved, **fields: Any) -> State:
+def _amend(state: State, event: LeaseExtended | ClaimRevoked | TaskUpdated | CheckpointSaved, **fields: Any) -> State:
     key = (event.namespace, event.task_id)
     claim = state.claims.get(key)
     if claim is None:

@@ -6,12 +6,14 @@ import hashlib
 from typing import Any
 
 import msgspec
+from immutables import Map
 
 from synapse_hub.core import board, mail
 from synapse_hub.core.claim import Claim
-from synapse_hub.core.events import ForeignEditSeen, ResourceOffered, WorktreeRegistered
+from synapse_hub.core.events import ForeignEditSeen, ReceiptKept, ResourceOffered, WorktreeRegistered
 from synapse_hub.core.recent import Recent
 from synapse_hub.core.state import State, hold
+from synapse_hub.core.team.state import Governed, Team, hold_receipts
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -44,6 +46,9 @@ class _Image(msgspec.Struct, frozen=True):
     offers: list[ResourceOffered] = []
     # Not in the snapshots of the first versions.
     foreign_edits: list[tuple[str, float, ForeignEditSeen]] = []
+    governed: dict[str, Governed] = {}
+    receipts: list[ReceiptKept] = []
+    under_way: list[tuple[tuple[str, str], float, str]] = []
 
 
 def capture(state: State, head: bytes) -> Snapshot:
@@ -62,6 +67,9 @@ def capture(state: State, head: bytes) -> Snapshot:
         list(state.board.notes),
         list(state.board.offers),
         list(state.foreign_edits.items()),
+        dict(state.team.governed),
+        list(state.team.receipts.values()),
+        list(state.team.under_way.items()),
     )
     body = msgspec.json.encode(image)
     return Snapshot(state.seq, head, hashlib.sha256(body).digest(), body)
@@ -81,6 +89,7 @@ def restore(snapshot: Snapshot) -> State:
         mail=mail.restored(image.mail),
         board=board.restored(image.notes, image.offers),
         foreign_edits=Recent.of(image.foreign_edits),
+        team=hold_receipts(Team(governed=Map(image.governed), under_way=Recent.of(image.under_way)), image.receipts),
     )
     for claim in image.claims:
         state = hold(state, claim)

@@ -15,13 +15,13 @@ from synapse_git.protocol import PROBLEM_TYPE
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.hub import Answered
 
-_HEADERS = {"Synapse-Protocol": str(WIRE_PROTOCOL_VERSION), "Synapse-Hub-Version": __version__}
+HEADERS = {"Synapse-Protocol": str(WIRE_PROTOCOL_VERSION), "Synapse-Hub-Version": __version__}
 
 
 def document(body: Mapping[str, Any], seq: int, now: float, headers: Mapping[str, str] | None = None) -> Response:
     """200 with ``body`` and what it was decided at."""
     content = msgspec.json.encode({**body, "seq": seq, "now": now})
-    return Response(content, media_type="application/json", headers={**_HEADERS, **(headers or {})})
+    return Response(content, media_type="application/json", headers={**HEADERS, **(headers or {})})
 
 
 def problem(refusal: Refusal, seq: int, now: float) -> Response:
@@ -40,7 +40,7 @@ def problem(refusal: Refusal, seq: int, now: float) -> Response:
         body["fix"] = refusal.fix
     if refusal.conflicts:
         body["conflicts"] = [conflict.document() for conflict in refusal.conflicts]
-    return Response(msgspec.json.encode(body), status, media_type=PROBLEM_TYPE, headers=_HEADERS)
+    return Response(msgspec.json.encode(body), status, media_type=PROBLEM_TYPE, headers=HEADERS)
 
 
 def of(answered: Answered, headers: Mapping[str, str] | None = None, **members: Any) -> Response:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from typing import Any
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from synapse_git.protocol import PROBLEM_TYPE
 from synapse_hub.core.outcome import Refusal
+from synapse_hub.federation.names import translate
 from synapse_hub.web import (
     answer,
     board,
@@ -22,10 +26,13 @@ from synapse_hub.web import (
     health,
     messages,
     metrics,
+    receipts,
+    team,
     watch,
     worktrees,
 )
 from synapse_hub.web.desk import Desk, Rejected, asker
+from synapse_hub.web.party import peer
 
 Handler = Callable[[Desk, Request], Awaitable[Response]]
 
@@ -52,6 +59,12 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("GET", "/v2/worktrees", worktrees.worktrees),
     ("POST", "/v2/worktrees", worktrees.register),
     ("GET", "/v2/events", events.events),
+    ("GET", "/v2/receipts", receipts.receipts),
+    ("GET", "/v2/team", team.team),
+    ("POST", "/v2/team/init", team.init),
+    ("POST", "/v2/team/join", team.join),
+    ("POST", "/v2/team/admit", team.admit),
+    ("POST", "/v2/team/leave", team.leave),
     ("GET", "/v2/health", health.health),
     ("GET", "/v2/metrics", metrics.metrics),
     ("POST", "/v2/ping", health.ping),
@@ -74,6 +87,15 @@ def make_app(desk: Desk) -> Starlette:
     return Starlette(routes=routes, exception_handlers={HTTPException: unknown})
 
 
+def _told(desk: Desk, hub: str, response: Response) -> Response:
+    """An answer for another hub, with every agent as that one calls it."""
+    if response.media_type in ("application/json", PROBLEM_TYPE):
+        document = msgspec.json.decode(response.body, type=dict[str, Any])
+        response.body = msgspec.json.encode(translate(document, lambda name: desk.team.seen_by(hub, name)))
+        response.headers["content-length"] = str(len(response.body))
+    return response
+
+
 def _endpoint(desk: Desk, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         try:
@@ -82,6 +104,8 @@ def _endpoint(desk: Desk, handler: Handler) -> Callable[[Request], Awaitable[Res
             response = answer.problem(rejected.refusal, desk.hub.state.seq, desk.hub.now())
         except ClientDisconnect:
             return Response(status_code=499)
+        if hub := peer(request):
+            return _told(desk, hub, response)
         if pending := desk.hub.state.mail.pending(asker(request), desk.hub.now()):
             response.headers["Synapse-Pending"] = str(pending)
         return response

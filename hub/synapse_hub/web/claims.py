@@ -7,6 +7,7 @@ import binascii
 import hashlib
 import heapq
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -44,7 +45,9 @@ from synapse_hub.core.lease import clamp_ttl
 from synapse_hub.core.outcome import claim_document
 from synapse_hub.core.state import State
 from synapse_hub.web import answer
-from synapse_hub.web.desk import Desk, Rejected, agent_name, label, principal, read, remark, task_name
+from synapse_hub.web.desk import Desk, Rejected, label, read, remark, task_name
+from synapse_hub.web.errand import Errand, extended, forwarded
+from synapse_hub.web.party import named, owner, peer, principal, recipient
 
 _DEFAULT_PAGE = 100
 _LARGEST_PAGE = 1000
@@ -54,7 +57,7 @@ async def claim(desk: Desk, request: Request) -> Response:
     """``POST /v2/claim``"""
     raw, body = await read(request, ClaimBody)
     command = TakeClaim(
-        agent=agent_name(body.agent),
+        agent=named(desk, request, body.agent),
         principal=principal(request),
         namespace=label(body.namespace, "namespace"),
         task_id=task_name(body.task_id),
@@ -67,6 +70,8 @@ async def claim(desk: Desk, request: Request) -> Response:
     )
     wait_s = min(max(finite(body.wait_s, 0.0), 0.0), MAX_WAIT_SECONDS)
     keyed = _keyed(request, "claim", raw, command)
+    if abroad := owner(desk, request, command.namespace):
+        return await forwarded(desk, request, abroad, Errand("claim", raw, command, command.principal, wait_s=wait_s))
     answered = await (desk.transact_patiently(keyed, request, wait_s) if wait_s else desk.transact(keyed))
     tree = command.worktree or ""
     unknown = tree.startswith("wt:") and tree not in desk.hub.state.worktrees
@@ -79,7 +84,7 @@ async def release(desk: Desk, request: Request) -> Response:
     reason = remark(body.reason_text, "reason_text") or ""
     if body.force and not reason.strip():
         raise Rejected("INVALID_REQUEST", "a forced release needs a reason", "Give reason_text: the holder is told it")
-    command = ReleaseClaim(**_task(body), force=body.force, reason_text=reason)
+    command = ReleaseClaim(**_task(desk, request, body), force=body.force, reason_text=reason)
     return await _decided(desk, request, "release", raw, command)
 
 
@@ -87,7 +92,7 @@ async def update(desk: Desk, request: Request) -> Response:
     """``POST /v2/task_update``"""
     raw, body = await read(request, UpdateBody)
     command = UpdateTask(
-        **_task(body),
+        **_task(desk, request, body),
         expected_version=body.expected_version,
         status=None if body.status is None else label(body.status, "status"),
         note=remark(body.note),
@@ -98,13 +103,15 @@ async def update(desk: Desk, request: Request) -> Response:
 async def handoff(desk: Desk, request: Request) -> Response:
     """``POST /v2/handoff``"""
     raw, body = await read(request, HandoffBody)
-    return await _decided(desk, request, "handoff", raw, HandOff(**_task(body), to=agent_name(body.to)))
+    command = HandOff(**_task(desk, request, body), to=recipient(desk, request, body.to))
+    return await _decided(desk, request, "handoff", raw, command)
 
 
 async def checkpoint(desk: Desk, request: Request) -> Response:
     """``POST /v2/checkpoint``"""
     raw, body = await read(request, CheckpointBody)
-    return await _decided(desk, request, "checkpoint", raw, SaveCheckpoint(**_task(body), data=_storable(body.data)))
+    command = SaveCheckpoint(**_task(desk, request, body), data=_storable(body.data))
+    return await _decided(desk, request, "checkpoint", raw, command)
 
 
 def _storable(data: Any) -> Any:
@@ -117,10 +124,10 @@ def _storable(data: Any) -> Any:
     raise Rejected("INVALID_REQUEST", "data holds a number that is not finite or too large", "Send it as text")
 
 
-def _task(body: TaskBody) -> dict[str, Any]:
+def _task(desk: Desk, request: Request, body: TaskBody) -> dict[str, Any]:
     """Which claim a request is about and on whose behalf. Raises: Rejected."""
     return {
-        "agent": agent_name(body.agent),
+        "agent": named(desk, request, body.agent),
         "namespace": label(body.namespace, "namespace"),
         "task_id": task_name(body.task_id),
         "epoch": body.epoch,
@@ -128,13 +135,17 @@ def _task(body: TaskBody) -> dict[str, Any]:
 
 
 async def _decided(desk: Desk, request: Request, verb: str, raw: bytes, command: FamilyCommand) -> Response:
-    return answer.of(await desk.transact(_keyed(request, verb, raw, command)), hub_id=desk.hub.hub_id)
+    keyed = _keyed(request, verb, raw, command)
+    if abroad := owner(desk, request, command.namespace):
+        return await forwarded(desk, request, abroad, Errand(verb, raw, command, principal(request)))
+    return answer.of(await desk.transact(keyed), hub_id=desk.hub.hub_id)
 
 
 async def heartbeat(desk: Desk, request: Request) -> Response:
     """``POST /v2/heartbeat``"""
     _, body = await read(request, HeartbeatBody)
-    return answer.of(await desk.transact(Heartbeat(agent=agent_name(body.agent))))
+    agent = named(desk, request, body.agent)
+    return await extended(desk, request, agent, await desk.transact(Heartbeat(agent=agent)))
 
 
 def _keyed(request: Request, verb: str, raw: bytes, command: FamilyCommand) -> Keyed | FamilyCommand:
@@ -163,14 +174,24 @@ async def claims(desk: Desk, request: Request) -> Response:
     if unknown := set(request.query_params) - known:
         raise Rejected("INVALID_REQUEST", f"unknown filter {min(unknown)}", f"Filters are {', '.join(sorted(known))}")
     filters = {name: request.query_params[name] for name in known - {"limit", "after"} if name in request.query_params}
+    if peer(request):
+        owner(desk, request, filters.get("namespace", ""))
     limit = _limit(request.query_params.get("limit"))
     after = _cursor(request.query_params.get("after"))
     state, now = desk.hub.state, desk.hub.now()
-    wanted = (key for key in _candidates(state, filters) if key > after and _matches(state, key, filters, now))
+    candidates = chain(_candidates(state, filters), () if peer(request) else state.team.receipts)
+    wanted = {key for key in candidates if key > after and _matches(state, key, filters, now)}
     page = heapq.nsmallest(limit + 1, wanted)
-    documents = [claim_document(state.claims[key]) | {"hub_id": desk.hub.hub_id} for key in page[:limit]]
+    documents = [_document(desk, state, key) for key in page[:limit]]
     following = _write_cursor(page[limit - 1]) if len(page) > limit else None
     return answer.document({"claims": documents, "next": following}, state.seq, now)
+
+
+def _document(desk: Desk, state: State, key: TaskKey) -> dict[str, Any]:
+    if (claim := state.claims.get(key)) is not None:
+        return claim_document(claim) | {"hub_id": desk.hub.hub_id}
+    receipt = state.team.receipts[key]
+    return claim_document(receipt.claim) | {"hub_id": receipt.hub_id}
 
 
 def _candidates(state: State, filters: dict[str, str]) -> Iterable[TaskKey]:
@@ -186,7 +207,7 @@ def _candidates(state: State, filters: dict[str, str]) -> Iterable[TaskKey]:
 
 
 def _matches(state: State, key: TaskKey, filters: dict[str, str], now: float) -> bool:
-    claim = state.live(key, now)
+    claim = state.live(key, now) or state.team.held(key, now)
     if claim is None:
         return False
     found: dict[str, Any] = {

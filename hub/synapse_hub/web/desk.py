@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from urllib.parse import unquote
 
@@ -15,7 +15,10 @@ from synapse_git.protocol import Malformed, T, parse
 from synapse_hub.announcements import Announcements
 from synapse_hub.core.commands import AnyCommand
 from synapse_hub.core.outcome import Refusal
+from synapse_hub.federation.embassy import Embassy
+from synapse_hub.federation.team import Team
 from synapse_hub.hub import Answered, Hub
+from synapse_hub.hubfile import Place
 from synapse_hub.presence import NOBODY, Presence
 from synapse_hub.waiting import Patience
 from synapse_hub.watchers import Watchers
@@ -38,8 +41,18 @@ class Rejected(Exception):
 class Desk:
     """One per server. ``socket_path`` and ``journal_path`` are shown by health; ``presence``: who has a session."""
 
-    def __init__(self, hub: Hub, *, socket_path: str = "", journal_path: str = "", presence: Presence = NOBODY) -> None:
+    def __init__(
+        self,
+        hub: Hub,
+        *,
+        socket_path: str = "",
+        journal_path: str = "",
+        presence: Presence = NOBODY,
+        team: Team | None = None,
+    ) -> None:
         self.hub = hub
+        self.team = team or Team(hub)
+        self.embassy = Embassy(hub, self.team, self.transact)
         self.presence = presence
         self.socket_path = socket_path
         self.journal_path = journal_path
@@ -48,6 +61,8 @@ class Desk:
         self._followers: set[asyncio.Event] = set()
         self._answers: deque[tuple[asyncio.Future[Answered], Answered]] = deque()
         self._waking = False
+        # Opens the listener for peers, and says where it is; set while a server runs.
+        self.open_for_peers: Callable[[], Awaitable[Place]] = _nowhere
         # Called from the writer's thread after each publication; set while a server runs.
         self.wake: Callable[[], None] = _nobody
 
@@ -57,7 +72,7 @@ class Desk:
 
     async def transact_patiently(self, command: AnyCommand, request: Request, wait_s: float) -> Answered:
         """As `transact`, waiting up to ``wait_s`` for others to end, as long as the asker stays connected."""
-        gone = asyncio.ensure_future(_disconnected(request))
+        gone = asyncio.ensure_future(disconnected(request))
         try:
             return await self._submit(command, Patience(self.hub.now() + wait_s, lambda: not gone.done()))
         finally:
@@ -118,7 +133,8 @@ class Desk:
             self._followers.discard(event)
 
 
-async def _disconnected(request: Request) -> None:
+async def disconnected(request: Request) -> None:
+    """Comes back when the asker has gone away."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
@@ -127,18 +143,14 @@ def _nobody() -> None:
     pass
 
 
+async def _nowhere() -> Place:
+    raise Rejected("INVALID_REQUEST", "this hub does not listen")
+
+
 def asker(request: Request) -> str:
     """Whom a request is made for, by its own word: the header ``Synapse-Agent``, else its body; '' if it says none."""
     given = request.headers.get("synapse-agent")
     return str(request.scope.get(ASKER, "")) if given is None else unquote(given, errors="replace")
-
-
-def principal(request: Request) -> str:
-    """What the asker's quota is charged to: the uid that the kernel names. Spec: INV-ME-5."""
-    uid = request.scope.get(PEER)
-    if uid is None:
-        raise Rejected("NOT_AUTHORISED", "the connection does not say who is asking", "Use the hub's Unix socket")
-    return f"uid:{uid}"
 
 
 async def read(request: Request, kind: type[T]) -> tuple[bytes, T]:

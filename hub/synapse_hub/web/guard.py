@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from contextlib import suppress
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from starlette.requests import Request
@@ -19,8 +20,10 @@ from synapse_hub.core.commands import ClaimEdit, ExtendLeases, RecordOverride
 from synapse_hub.core.guard import Question, Verdict
 from synapse_hub.core.outcome import Decided
 from synapse_hub.web import answer
-from synapse_hub.web.desk import Desk, Rejected, agent_name, label, principal, read, read_capped, remark
+from synapse_hub.web.abroad import Abroad
+from synapse_hub.web.desk import Desk, Rejected, agent_name, label, read, read_capped, remark
 from synapse_hub.web.edits import intend
+from synapse_hub.web.party import named, owner, principal
 
 _ACTIONS = ("edit", "commit", "merge", "push", "ref")
 _UNCLAIMED = ("allow", "warn", "refuse")
@@ -30,20 +33,43 @@ _EVIDENCE_S = 1.0
 _MOST_EDITED = 1000
 
 
+class Trial(NamedTuple):
+    """The verdict of this hub, and what is to be asked of the owner of the namespace where that is another."""
+
+    verdict: Verdict
+    abroad: Abroad | None
+
+    @classmethod
+    def begin(cls, desk: Desk, request: Request, question: Question) -> Trial:
+        """Nothing judged yet. Raises: Rejected."""
+        peer = owner(desk, request, question.namespace)
+        abroad = Abroad(desk, request, peer, question) if peer else None
+        return cls(Verdict(desk.hub.state, question, desk.hub.now()), abroad)
+
+    def judge(self, paths: list[str]) -> None:
+        """Take more changed paths into account."""
+        self.verdict.judge(paths)
+        if self.abroad:
+            self.abroad.judge(paths)
+
+
 async def guard(desk: Desk, request: Request) -> Response:
     """``POST /v2/guard``, as JSON or as a stream of NUL-separated paths; with ``Synapse-Query`` it changes nothing."""
     claims = False
     if request.headers.get("content-type", "") != PATHS_TYPE:
-        verdict, edited, claims = await _judge_json(desk, request)
+        trial, edited, claims = await _judge_json(desk, request)
     elif "synapse-claim" in request.headers:
-        verdict, edited = await _judge_edit(desk, request)
+        trial, edited = await _judge_edit(desk, request)
         claims = True
     else:
-        verdict, edited = await _judge_stream(desk, request)
+        trial, edited = await _judge_stream(desk, request)
+    verdict, abroad = trial
     question = verdict.question
     asking = "synapse-query" in request.headers
     if not asking:
         desk.announcements.enter(tree_key(question.namespace, question.worktree), question.agent, verdict.now)
+    if abroad and not verdict.refused:
+        return await abroad.answered(verdict, claims=claims, asking=asking)
     if not asking and not verdict.refused:
         intend(desk, question, edited[:_MOST_EDITED], verdict.now)
     if asking:
@@ -63,11 +89,12 @@ async def guard(desk: Desk, request: Request) -> Response:
 
 async def _claim(desk: Desk, request: Request, question: Question, paths: tuple[str, ...]) -> Response:
     """Have the writer decide on an edit that takes a claim, and that may meet one granted a moment ago."""
+    shared = desk.team.exclusion(question.namespace) == "repository"
     command = ClaimEdit(
         agent=question.agent,
         principal=principal(request),
         namespace=question.namespace,
-        worktree=question.worktree,
+        worktree="" if shared else question.worktree,
         paths=paths,
         unclaimed=question.unclaimed,
     )
@@ -80,13 +107,13 @@ async def _claim(desk: Desk, request: Request, question: Question, paths: tuple[
     return answer.of(answered, headers)
 
 
-async def _judge_json(desk: Desk, request: Request) -> tuple[Verdict, list[str], bool]:
+async def _judge_json(desk: Desk, request: Request) -> tuple[Trial, list[str], bool]:
     """With the paths that are about to be edited, if an edit is what it is about, and whether to claim what is free."""
     _, body = await read(request, GuardBody)
     if body.claim and body.action != "edit":
         raise Rejected("INVALID_REQUEST", "claim goes with the action edit")
     question = Question(
-        agent_name(body.agent),
+        named(desk, request, body.agent),
         label(body.namespace, "namespace"),
         label(body.worktree, "worktree"),
         body.action,
@@ -96,14 +123,14 @@ async def _judge_json(desk: Desk, request: Request) -> tuple[Verdict, list[str],
         paths = [scope.normalise(from_wire(path)) for path in body.paths]
     except InvalidScope as error:
         raise Rejected("INVALID_SCOPE", str(error)) from None
-    verdict = Verdict(desk.hub.state, question, desk.hub.now())
-    verdict.judge(paths)
-    return verdict, paths if body.action == "edit" else [], body.claim
+    trial = Trial.begin(desk, request, question)
+    trial.judge(paths)
+    return trial, paths if body.action == "edit" else [], body.claim
 
 
-async def _judge_edit(desk: Desk, request: Request) -> tuple[Verdict, list[str]]:
+async def _judge_edit(desk: Desk, request: Request) -> tuple[Trial, list[str]]:
     """As `_judge_stream`, of paths that are to be claimed and therefore kept."""
-    question = _question(request)
+    question = _question(desk, request)
     if question.action != "edit":
         raise Rejected("INVALID_REQUEST", "Synapse-Claim goes with the action edit")
     given = [part for part in (await read_capped(request)).split(b"\0") if part]
@@ -111,39 +138,39 @@ async def _judge_edit(desk: Desk, request: Request) -> tuple[Verdict, list[str]]
         paths = list(dict.fromkeys(scope.normalise(scope.from_bytes(part)) for part in given))
     except InvalidScope as error:
         raise Rejected("INVALID_SCOPE", str(error)) from None
-    verdict = Verdict(desk.hub.state, question, desk.hub.now())
-    verdict.judge(paths)
-    return verdict, paths
+    trial = Trial.begin(desk, request, question)
+    trial.judge(paths)
+    return trial, paths
 
 
 def _edited(question: Question, paths: list[str], before: list[str]) -> list[str]:
     return (before + paths)[:_MOST_EDITED] if question.action == "edit" else before
 
 
-async def _judge_stream(desk: Desk, request: Request) -> tuple[Verdict, list[str]]:
+async def _judge_stream(desk: Desk, request: Request) -> tuple[Trial, list[str]]:
     """Any number of paths, judged as they come, so that memory does not grow with them."""
-    question = _question(request)
-    verdict: Verdict | None = None
+    question = _question(desk, request)
+    trial: Trial | None = None
     rest, edited = b"", list[str]()
     async for chunk in request.stream():
         # The state is read once the first paths are here: what was granted before the hook asked counts.
-        verdict = verdict or Verdict(desk.hub.state, question, desk.hub.now())
+        trial = trial or Trial.begin(desk, request, question)
         whole, mark, tail = (rest + chunk).rpartition(b"\0")
         rest = tail
         if mark:
             paths = scope.from_bytes(whole).split("\0")
-            verdict.judge(paths)
+            trial.judge(paths)
             edited = _edited(question, paths, edited)
         if len(rest) > 2 * MAX_PATH_BYTES:
             raise Rejected("INVALID_SCOPE", f"a path is over {MAX_PATH_BYTES} bytes")
-    verdict = verdict or Verdict(desk.hub.state, question, desk.hub.now())
+    trial = trial or Trial.begin(desk, request, question)
     if rest:
-        verdict.judge([scope.from_bytes(rest)])
+        trial.judge([scope.from_bytes(rest)])
         edited = _edited(question, [scope.from_bytes(rest)], edited)
-    return verdict, edited
+    return trial, edited
 
 
-def _question(request: Request) -> Question:
+def _question(desk: Desk, request: Request) -> Question:
     """What the headers beside streamed paths ask. Raises: Rejected."""
     given = request.headers
     action = given.get("synapse-action", "commit")
@@ -154,7 +181,7 @@ def _question(request: Request) -> Question:
             f"Synapse-Action is one of {', '.join(_ACTIONS)}; Synapse-Unclaimed one of allow, warn, refuse",
         )
     return Question(
-        agent_name(_percent(given.get("synapse-agent", ""))),
+        named(desk, request, _percent(given.get("synapse-agent", ""))),
         label(_percent(given.get("synapse-namespace", "")), "namespace"),
         label(_percent(given.get("synapse-worktree", "")), "worktree"),
         action,

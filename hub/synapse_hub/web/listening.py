@@ -1,60 +1,84 @@
-"""Opens the doors that ``hub.toml`` asks for. One that cannot be opened is said in the log and closes nothing else."""
+"""Opens the doors that ``hub.toml`` asks for."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable
 
 import msgspec
 import uvicorn
 from starlette.types import ASGIApp
 
 from synapse_git import address
-from synapse_hub import hubfile
-from synapse_hub.hubfile import HubFile, Place
+from synapse_hub.hubfile import Place
 from synapse_hub.web import loopback
-from synapse_hub.web.desk import Desk
+from synapse_hub.web.desk import Desk, Rejected
 from synapse_hub.web.doors import bind, open_door
 
 # What one hub may ask of another.
-PEER_ROUTES = (("POST", "/v2/ping"),)
+PEER_ROUTES = (
+    ("POST", "/v2/claim"),
+    ("POST", "/v2/release"),
+    ("POST", "/v2/task_update"),
+    ("POST", "/v2/handoff"),
+    ("POST", "/v2/checkpoint"),
+    ("POST", "/v2/heartbeat"),
+    ("POST", "/v2/guard"),
+    ("GET", "/v2/claims"),
+    ("GET", "/v2/receipts"),
+    ("POST", "/v2/ping"),
+)
+# What a hub may ask that is nobody's peer yet.
+STRANGERS_ROUTES = (("POST", "/v2/team/admit"),)
 
 log = logging.getLogger("synapse_hub")
 
 
 class Listening:
-    """The doors of one hub. ``state``: its directory; ``app``: its routes; ``file``: as it is now."""
+    """The doors of one hub. ``state``: its directory; ``app``: its routes."""
 
-    def __init__(self, state: str, app: ASGIApp, desk: Desk, file: Callable[[], HubFile]) -> None:
+    def __init__(self, state: str, app: ASGIApp, desk: Desk) -> None:
         self._state = state
         self._app = app
         self._desk = desk
-        self._file = file
+        self._team = desk.team
+        self._server: uvicorn.Server | None = None
+        self._open: set[str] = set()
+        desk.open_for_peers = self.open_for_peers
 
     async def open(self, server: uvicorn.Server) -> None:
-        """All that the file names."""
-        file = self._file()
-        for name, place, opens in (
-            ("loopback", file.loopback, self._open_loopback),
-            ("listen", file.listen, self._open_peers),
-        ):
-            if place is None:
-                continue
+        """All that the file names. One that cannot be opened is said in the log and closes nothing else."""
+        self._server = server
+        for name in ("loopback", "listen"):
             try:
-                port = await opens(server, place)
+                await self._ensure(server, name)
             except (OSError, ValueError) as error:
-                log.error("%s = %s in hub.toml cannot be opened: %s", name, place, error)
-                continue
-            log.info("listening at %s:%d (%s)", place.host, port, name)
-            if not place.port:
-                self._write_down(name, Place(place.host, port))
+                log.error("%s in hub.toml cannot be opened: %s", name, error)
 
-    def _write_down(self, name: str, place: Place) -> None:
+    async def open_for_peers(self) -> Place:
+        """Where peers come in, from now on if they did not before. Raises: Rejected."""
         try:
-            now = hubfile.read(self._state) or self._file()
-            hubfile.write(self._state, msgspec.structs.replace(now, **{name: place}))
-        except (OSError, hubfile.HubFileBroken) as error:
-            log.warning("the port %d of %s could not be written down: %s", place.port, name, error)
+            if self._server is not None:
+                await self._ensure(self._server, "listen")
+        except (OSError, ValueError) as error:
+            raise Rejected(
+                "INVALID_REQUEST", f"peers cannot be listened for: {error}", "Name another place: --listen HOST:PORT"
+            ) from None
+        if (place := self._team.settled.listen) is None:
+            raise Rejected("INVALID_REQUEST", "no place to listen at is known", "Name one: --listen HOST:PORT")
+        return place
+
+    async def _ensure(self, server: uvicorn.Server, name: str) -> None:
+        """Raises: OSError, ValueError."""
+        place: Place | None = getattr(self._team.settled, name)
+        if place is None or name in self._open:
+            return
+        port = await (self._open_loopback if name == "loopback" else self._open_peers)(server, place)
+        self._open.add(name)
+        log.info("listening at %s:%d (%s)", place.host, port, name)
+        if not place.port:
+            file = msgspec.structs.replace(self._team.settled, **{name: Place(place.host, port)})
+            await asyncio.to_thread(self._team.change, file, self._desk.hub.transact)
 
     async def _open_loopback(self, server: uvicorn.Server, place: Place) -> int:
         token = loopback.token(address.token_file(self._state))
@@ -72,9 +96,10 @@ class Listening:
         app = Signed(
             self._app,
             self._desk,
-            recipient=self._file().id,
-            keys=lambda: {name: public_key(peer.key) for name, peer in self._file().peers.items()},
+            recipient=lambda: self._team.id,
+            keys=lambda: {name: public_key(peer.key) for name, peer in self._team.settled.peers.items()},
             routes=PEER_ROUTES,
+            unsigned=STRANGERS_ROUTES,
         )
         await open_door(server, listener, app, identity(self._state).server_context())
         return loopback.port_of(listener)

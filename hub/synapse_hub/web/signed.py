@@ -20,7 +20,8 @@ from synapse_hub.web.doors import turn_away
 class Signed:
     """ASGI middleware. Routes behind it find the id of the hub that asks under `HUB` in the scope.
 
-    ``recipient``: this hub's id; ``keys``: the peers' keys as they are now; ``routes``: methods and paths they may use.
+    ``recipient``: this hub's id; ``keys``: the peers' keys; both as they are now. ``routes``: methods and paths that
+    peers may use; ``unsigned``: those of hubs that are nobody's peers yet.
 
     Spec: INV-CK-2, INV-MH-3
     """
@@ -30,9 +31,10 @@ class Signed:
         app: ASGIApp,
         desk: Desk,
         *,
-        recipient: str,
+        recipient: Callable[[], str],
         keys: Callable[[], Mapping[str, Ed25519PublicKey]],
         routes: Collection[tuple[str, str]],
+        unsigned: Collection[tuple[str, str]] = (),
         wall: Callable[[], float] = time.time,
     ) -> None:
         self._app = app
@@ -40,6 +42,7 @@ class Signed:
         self._recipient = recipient
         self._keys = keys
         self._routes = routes
+        self._unsigned = unsigned
         self._wall = wall
         self._started = wall()
         self._nonces = Nonces()
@@ -59,13 +62,15 @@ class Signed:
         body = await _whole(receive)
         if body is None:
             return Refusal("TOO_LARGE", f"the body is over {MAX_BODY_BYTES} bytes", "Ask in parts")
+        if (scope["method"], scope["path"]) in self._unsigned:
+            return "", body
         request = SignedRequest(scope["method"], _target(scope), dict(Headers(scope=scope)), body)
         # The library joins lines of one header; two would be told apart by whoever reads one of them only.
         if len(request.headers) != len(scope["headers"]):
             return Refusal("NOT_AUTHORISED", "a header stands there twice")
         hub = verify(
             request,
-            recipient=self._recipient,
+            recipient=self._recipient(),
             keys=self._keys(),
             now=self._wall(),
             started=self._started,

@@ -1,0 +1,156 @@
+"""Decisions on what a hub knows of its team. Pure; none of them grants anything. Spec: INV-MH-2."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from synapse_git.constants import MAX_FORWARDS_UNDER_WAY
+from synapse_hub.core.commands import (
+    ForwardClaim,
+    FreeNamespace,
+    GovernNamespace,
+    HearAssertion,
+    KeepReceipt,
+    RefreshReceipts,
+    SettleForward,
+    TeamCommand,
+)
+from synapse_hub.core.events import (
+    AnyEvent,
+    ClaimForwarded,
+    ForwardSettled,
+    NamespaceFreed,
+    NamespaceGoverned,
+    OwnershipContested,
+    OwnershipSettled,
+    ReceiptEnded,
+    ReceiptKept,
+)
+from synapse_hub.core.outcome import Decided, Outcome, Refusal
+from synapse_hub.core.team.state import Team
+
+
+def decide_team(team: Team, command: TeamCommand, now: float) -> Outcome:
+    """What ``command`` comes to."""
+    match command:
+        case GovernNamespace():
+            return _govern(team, command, now)
+        case FreeNamespace():
+            known = command.namespace in team.governed
+            return Decided([NamespaceFreed(at=now, namespace=command.namespace)] if known else [], {})
+        case HearAssertion():
+            return _hear(team, command, now)
+        case ForwardClaim():
+            return _forward(team, command, now)
+        case SettleForward():
+            settled = ForwardSettled(
+                at=now, namespace=command.namespace, task_id=command.task_id, key=command.key, ended=command.ended
+            )
+            return Decided([settled], {})
+        case KeepReceipt():
+            return Decided([_receipt(command, now)], {})
+        case RefreshReceipts():
+            return _refresh(team, command, now)
+    assert_never(command)
+
+
+def _forward(team: Team, command: ForwardClaim, now: float) -> Outcome:
+    """Refuses with QUOTA_EXCEEDED: what is under way suspends receipts, so none of it may be forgotten early."""
+    if len(team.under_way) >= MAX_FORWARDS_UNDER_WAY:
+        return Refusal(
+            "QUOTA_EXCEEDED", f"{len(team.under_way)} requests to owners have no answer yet", "Try again later"
+        )
+    event = ClaimForwarded(
+        at=now,
+        namespace=command.namespace,
+        task_id=command.task_id,
+        agent=command.agent,
+        verb=command.verb,
+        key=command.key,
+    )
+    return Decided([event], {})
+
+
+def _govern(team: Team, command: GovernNamespace, now: float) -> Decided:
+    known = team.governed.get(command.namespace)
+    told = (command.owner, command.mine, command.remotes, command.exclusion)
+    if known and (known.owner, known.mine, known.remotes, known.exclusion) == told:
+        return Decided([], {})
+    event = NamespaceGoverned(
+        at=now,
+        namespace=command.namespace,
+        owner=command.owner,
+        mine=command.mine,
+        remotes=command.remotes,
+        exclusion=command.exclusion,
+    )
+    return Decided([event], {})
+
+
+def _hear(team: Team, command: HearAssertion, now: float) -> Decided:
+    """Spec: INV-CR-4. Healed by nothing but the word of whoever contested it."""
+    known = team.governed.get(command.namespace)
+    if known is None or command.by == known.owner:
+        return Decided([], {})
+    contested = command.by in known.contested_by
+    if command.owns and not contested:
+        return Decided([OwnershipContested(at=now, namespace=command.namespace, by=command.by)], {})
+    if contested and not command.owns:
+        return Decided([OwnershipSettled(at=now, namespace=command.namespace, by=command.by)], {})
+    return Decided([], {})
+
+
+def _receipt(command: KeepReceipt, now: float) -> ReceiptKept:
+    return ReceiptKept(
+        at=now,
+        claim=command.claim,
+        hub_id=command.hub_id,
+        owner_seq=command.owner_seq,
+        valid_until=command.valid_until,
+        valid_until_wall=command.valid_until_wall,
+        boot_id=command.boot_id,
+        key=command.key,
+    )
+
+
+def _refresh(team: Team, command: RefreshReceipts, now: float) -> Decided:
+    """What the owner listed counts, but for tasks about which something was under way at the time or still is."""
+    told = {one.claim.key: one for one in command.held}
+    events: list[AnyEvent] = []
+    for key, one in told.items():
+        if not team.in_doubt(key, now) and _older(team, key, one.owner_seq, command.sent_at):
+            events.append(_receipt(one, now))
+    for key, receipt in team.receipts.items():
+        if key in told or key[0] not in command.namespaces or team.in_doubt(key, now):
+            continue
+        if receipt.at <= command.sent_at or key in command.revoked:
+            cause = "revoked" if key in command.revoked else "ended"
+            events.append(ReceiptEnded(at=now, namespace=key[0], task_id=key[1], cause=cause))
+    return Decided(events, {})
+
+
+def _older(team: Team, key: tuple[str, str], owner_seq: int, sent_at: float) -> bool:
+    """Is what we know of ``key`` older than what the owner told at ``owner_seq``?"""
+    known = team.receipts.get(key)
+    return known is None or (known.owner_seq <= owner_seq and known.at <= sent_at)
+
+
+def forbidden(team: Team, namespace: str) -> Refusal | None:
+    """Why this hub must not grant in ``namespace``, whatever else is asked of it. Spec: INV-MH-1, INV-CR-4."""
+    known = team.governed.get(namespace)
+    if known is None:
+        return None
+    if known.contested_by:
+        return contested(namespace, known.owner, known.contested_by)
+    if not known.mine:
+        return Refusal("UNGOVERNED", f"{namespace} is owned by {known.owner}, so nothing is granted in it here")
+    return None
+
+
+def contested(namespace: str, owner: str, by: tuple[str, ...]) -> Refusal:
+    """Spec: INV-CR-4."""
+    return Refusal(
+        "CONTESTED",
+        f"{namespace} is owned by {owner}, and {', '.join(by)} says the same of itself",
+        "Nobody grants in it until one of them gives it up: synapse-git team leave, or mend hub.toml there",
+    )

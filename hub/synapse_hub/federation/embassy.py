@@ -1,0 +1,148 @@
+"""What this hub asks of the owners of namespaces: claims carried, verdicts asked for, leases kept alive, receipts."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import msgspec
+
+from synapse_git import scope
+from synapse_git.constants import MAX_BODY_BYTES, OWNER_DEADLINE_SECONDS, OWNER_VERDICT_DEADLINE_SECONDS
+from synapse_git.protocol import PATHS_TYPE
+from synapse_hub.core.commands import AnyCommand
+from synapse_hub.core.guard import Question
+from synapse_hub.core.outcome import Refusal
+from synapse_hub.federation.errand import Errand
+from synapse_hub.federation.team import Team
+from synapse_hub.hub import Answered, Hub
+
+if TYPE_CHECKING:
+    from synapse_hub.federation.forward import Forwarder
+    from synapse_hub.federation.link import Link, Reply
+
+log = logging.getLogger("synapse_hub")
+
+_PART_BYTES = MAX_BODY_BYTES - 65_536
+
+
+class Embassy:
+    """On the event loop only. ``transact``: the hub's own writer."""
+
+    def __init__(self, hub: Hub, team: Team, transact: Callable[[AnyCommand], Awaitable[Answered]]) -> None:
+        self._hub = hub
+        self._team = team
+        self._transact = transact
+        self._forwarder: Forwarder | None = None
+        self._pending: set[asyncio.Future[Any]] = set()
+
+    @property
+    def forwarder(self) -> Forwarder:
+        if self._forwarder is None:
+            from synapse_hub.federation.forward import Forwarder
+
+            self._forwarder = Forwarder(self._hub, self._transact, self._team.foreign)
+        return self._forwarder
+
+    async def forward(self, peer: str, errand: Errand) -> Reply | Answered | Refusal:
+        """As `Forwarder.forward`."""
+        link = self._link(peer)
+        return link if isinstance(link, Refusal) else await self.forwarder.forward(link, errand)
+
+    def _link(self, peer: str) -> Link | Refusal:
+        from synapse_hub.federation.link import unreachable
+
+        try:
+            return self._team.link(peer)
+        except (OSError, ValueError, KeyError) as error:
+            return unreachable(peer, f"{type(error).__name__}: {error}")
+
+    async def verdict(
+        self, peer: str, question: Question, paths: Iterable[str], principal: str, more: dict[str, str]
+    ) -> Reply | Refusal:
+        """The owner's verdict on a change of ``paths``, at least one; where they are many, the first that refuses.
+
+        ``more``: headers that say what else is wanted.
+        """
+        from synapse_hub.federation.link import Unreachable, unreachable
+
+        link = self._link(peer)
+        if isinstance(link, Refusal):
+            return link
+        headers = {
+            "content-type": PATHS_TYPE,
+            "synapse-principal": principal,
+            "synapse-agent": quote(question.agent),
+            "synapse-namespace": quote(question.namespace),
+            "synapse-worktree": quote(question.worktree),
+            "synapse-action": question.action,
+            "synapse-unclaimed": question.unclaimed,
+            **more,
+        }
+        replies: list[Reply] = []
+        sending = self.forwarder.sending()
+        try:
+            for part in _parts(paths):
+                reply = await link.ask("POST", "/v2/guard", headers, part, deadline_s=OWNER_VERDICT_DEADLINE_SECONDS)
+                if reply.reason or reply.document.get("verdict") not in ("allow", "warn"):
+                    return reply
+                if claim := reply.document.get("claim"):
+                    await self._transact(self.forwarder.told([claim], reply.document, sending))
+                replies.append(reply)
+        except (Unreachable, ValueError) as error:
+            return unreachable(peer, str(error))
+        return next((reply for reply in replies if reply.document["verdict"] == "warn"), replies[-1])
+
+    def keep_alive(self, agent: str) -> None:
+        """`extend`, without waiting for it."""
+        task = asyncio.ensure_future(self.extend(agent))
+        self._pending.add(task)
+        task.add_done_callback(self._pending.discard)
+
+    async def extend(self, agent: str) -> list[dict[str, Any]] | Refusal:
+        """Have the owners extend what ``agent`` holds there; all of it, as they tell it."""
+        owners = {
+            self._team.resolve(key[0]).owner
+            for key, receipt in self._hub.state.team.receipts.items()
+            if receipt.claim.owner == agent and receipt.claim.live(self._hub.now())
+        }
+        found: list[dict[str, Any]] = []
+        for answered in await asyncio.gather(*(self._heartbeat(owner, agent) for owner in sorted(owners) if owner)):
+            if isinstance(answered, Refusal):
+                return answered
+            found += answered
+        return found
+
+    async def _heartbeat(self, peer: str, agent: str) -> list[dict[str, Any]] | Refusal:
+        from synapse_hub.federation.link import Unreachable, unreachable
+
+        link = self._link(peer)
+        if isinstance(link, Refusal):
+            return link
+        sending = self.forwarder.sending()
+        headers = {"content-type": "application/json", "synapse-principal": "heartbeat"}
+        try:
+            body = msgspec.json.encode({"agent": agent})
+            reply = await link.ask("POST", "/v2/heartbeat", headers, body, deadline_s=OWNER_DEADLINE_SECONDS)
+            if reply.reason:
+                return unreachable(peer, f"{reply.reason}: {reply.document.get('detail')}")
+            claims: list[dict[str, Any]] = reply.document.get("claims", [])
+            await self._transact(self.forwarder.told(claims, reply.document, sending))
+        except (Unreachable, ValueError) as error:
+            return unreachable(peer, str(error))
+        return claims
+
+
+def _parts(paths: Iterable[str]) -> Iterable[bytes]:
+    """The paths as bodies that an owner takes; at least one."""
+    part = bytearray()
+    for path in paths:
+        part += scope.to_bytes(path) + b"\0"
+        if len(part) > _PART_BYTES:
+            yield bytes(part)
+            part.clear()
+    if part:
+        yield bytes(part)

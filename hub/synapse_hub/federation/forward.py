@@ -1,0 +1,128 @@
+"""Claims of this hub's agents in namespaces that a peer owns: sent to it, and what it answers kept as receipts.
+
+One hop only, and in turn for each task. The intent is on record before the request leaves: from then on the receipt of
+the task covers nothing until the owner's word is on record as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from synapse_git.constants import OWNER_DEADLINE_SECONDS
+from synapse_hub.clock import boot_id
+from synapse_hub.core.claim import TaskKey
+from synapse_hub.core.commands import (
+    AnyCommand,
+    ForwardClaim,
+    HandOff,
+    RefreshReceipts,
+    ReleaseClaim,
+    SettleForward,
+)
+from synapse_hub.core.outcome import Refusal
+from synapse_hub.federation.errand import Errand
+from synapse_hub.federation.link import Link, Reply, Unreachable, unreachable
+from synapse_hub.federation.receipts import Sending, receipt
+from synapse_hub.hub import Answered, Hub
+
+# Refusals after which it is not known whether something was done.
+_UNDECIDED = ("JOURNAL_UNAVAILABLE",)
+
+
+class _Turn:
+    """``wanted``: how many hold it or wait for it."""
+
+    def __init__(self) -> None:
+        self.taken = asyncio.Lock()
+        self.wanted = 0
+
+
+class Forwarder:
+    """Carries errands to owners. ``transact``: the hub's own writer; ``foreign``: is a name that of another's agent?"""
+
+    def __init__(
+        self,
+        hub: Hub,
+        transact: Callable[[AnyCommand], Awaitable[Answered]],
+        foreign: Callable[[str], bool],
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self._hub = hub
+        self._transact = transact
+        self._foreign = foreign
+        self._wall = wall
+        self._boot_id = boot_id()
+        self._turns: dict[TaskKey, _Turn] = {}
+
+    def sending(self) -> Sending:
+        """Now, as the moment before something is sent."""
+        return Sending(self._hub.now(), self._wall(), self._boot_id)
+
+    async def forward(self, link: Link, errand: Errand) -> Reply | Answered | Refusal:
+        """The owner's answer as it came; `Answered`: this hub's own refusal; `Refusal`: the owner cannot be asked."""
+        command = errand.command
+        task = (command.namespace, command.task_id)
+        key = errand.key or secrets.token_hex(16)
+        async with self._turn(task):
+            intent = ForwardClaim(namespace=task[0], task_id=task[1], agent=command.agent, verb=errand.verb, key=key)
+            begun = await self._transact(intent)
+            if isinstance(begun.outcome, Refusal):
+                return begun
+            sending = self.sending()
+            headers = {
+                "content-type": "application/json",
+                "idempotency-key": key,
+                "synapse-principal": errand.principal,
+            }
+            try:
+                reply = await link.ask(
+                    "POST",
+                    f"/v2/{errand.verb}",
+                    headers,
+                    errand.raw,
+                    deadline_s=OWNER_DEADLINE_SECONDS + errand.wait_s,
+                )
+                if reply.reason not in _UNDECIDED:
+                    await self._transact(self._consequence(reply, errand, key, sending))
+            except (Unreachable, ValueError) as error:
+                return unreachable(link.name, str(error), after=True)
+        return reply
+
+    def _consequence(self, reply: Reply, errand: Errand, key: str, sending: Sending) -> AnyCommand:
+        """What is on record after the owner's answer. Raises: ValueError, where a success is no claim."""
+        command = errand.command
+        if reply.reason:
+            ended = reply.reason == "NOT_HELD"
+        elif isinstance(command, ReleaseClaim):
+            ended = True
+        else:
+            # Of a claim that went to another hub's agent nothing is known here.
+            ended = isinstance(command, HandOff) and self._foreign(str(reply.document.get("owner")))
+            if not ended:
+                return receipt(reply.document, reply.document, sending, errand.principal, key)
+        return SettleForward(namespace=command.namespace, task_id=command.task_id, key=key, ended=ended)
+
+    def told(self, claims: list[dict[str, Any]], answer: dict[str, Any], sending: Sending) -> RefreshReceipts:
+        """Receipts for ``claims``, some of those that agents of this hub hold. Raises: ValueError."""
+        user = f"uid:{os.geteuid()}"
+        held = tuple(receipt(claim, answer, sending, user, "") for claim in claims)
+        return RefreshReceipts(namespaces=(), held=held, revoked=(), sent_at=sending.boot)
+
+    @asynccontextmanager
+    async def _turn(self, task: TaskKey) -> AsyncIterator[None]:
+        """One errand for each task at a time, so that answers come in the order in which the owner decided."""
+        turn = self._turns.setdefault(task, _Turn())
+        turn.wanted += 1
+        try:
+            async with turn.taken:
+                yield
+        finally:
+            turn.wanted -= 1
+            if not turn.wanted:
+                del self._turns[task]

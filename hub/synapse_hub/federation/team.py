@@ -1,0 +1,153 @@
+"""This hub as a member of a team: its file, the lines to its peers, and who grants in which namespace."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from synapse_git import governed
+from synapse_hub import hubfile
+from synapse_hub.core.commands import AnyCommand, GovernNamespace
+from synapse_hub.federation import names
+from synapse_hub.federation.ownership import Ownership, resolve
+from synapse_hub.federation.tickets import Tickets
+from synapse_hub.hub import Answered, Hub
+from synapse_hub.hubfile import HubFile
+
+if TYPE_CHECKING:
+    # A hub without peers does without their libraries.
+    from synapse_hub.federation.identity import Identity
+    from synapse_hub.federation.link import Link
+
+log = logging.getLogger("synapse_hub")
+
+
+class Team:
+    """Belongs to the event loop, but for `load` and `change`, which write and wait.
+
+    ``directory``: where ``hub.toml`` and the keys lie; '' for a hub that never has a team.
+    """
+
+    def __init__(self, hub: Hub, directory: str = "") -> None:
+        self._hub = hub
+        self._directory = directory
+        self._links: dict[str, Link] = {}
+        self._identity: Identity | None = None
+        self.file: HubFile | None = None
+        self.broken = ""
+        self.tickets = Tickets()
+        # Who changes the file does so from what it says, one after another.
+        self.turn = asyncio.Lock()
+
+    def load(self, transact: Callable[[AnyCommand], Answered]) -> None:
+        """Read the file, put on record what it says, tell the clients. Also after a change by hand."""
+        if not self._directory:
+            return
+        self.broken = ""
+        try:
+            self.file = hubfile.read(self._directory)
+        except hubfile.HubFileBroken as error:
+            log.error("%s", error)
+            self.file, self.broken = None, str(error)
+        for name, namespace in self.settled.namespaces.items():
+            transact(
+                GovernNamespace(
+                    namespace=name,
+                    owner=namespace.owner,
+                    mine=namespace.owner == self.settled.id,
+                    remotes=namespace.remotes,
+                    exclusion=namespace.exclusion,
+                )
+            )
+        self.tell_clients()
+
+    def change(self, file: HubFile, transact: Callable[[AnyCommand], Answered]) -> None:
+        """Write the file anew and go by it. Raises: OSError."""
+        hubfile.write(self._directory, file)
+        self.load(transact)
+
+    def tell_clients(self) -> None:
+        """Write down for them which remotes belong to which namespace: what the file says, else what was last known."""
+        known = self._hub.state.team.governed
+        entries = {
+            name: governed.Entry(name, "" if one.mine else one.owner, one.exclusion, one.remotes)
+            for name, one in known.items()
+        }
+        path = governed.file(self._directory)
+        try:
+            if entries:
+                governed.write(path, [entries[name] for name in sorted(entries)])
+            elif os.path.lexists(path):
+                os.unlink(path)
+        except OSError as error:
+            log.error("%s, which tells clients about namespaces, cannot be written: %s", path, error)
+
+    @property
+    def settled(self) -> HubFile:
+        """The file, or an empty one."""
+        return self.file or HubFile()
+
+    @property
+    def id(self) -> str:
+        return self.settled.id
+
+    def resolve(self, namespace: str) -> Ownership:
+        """Spec: INV-MH-1."""
+        return resolve(namespace, self.file, self.broken, self._hub.state.team)
+
+    def owned(self) -> list[str]:
+        """The namespaces that the file says are this hub's."""
+        return [name for name, entry in self.settled.namespaces.items() if entry.owner == self.id]
+
+    def exclusion(self, namespace: str) -> str:
+        """``repository`` or ``worktree``; '' where nobody owns it."""
+        known = self._hub.state.team.governed.get(namespace)
+        return known.exclusion if known else ""
+
+    def member(self, peer: str, namespace: str) -> bool:
+        """May agents of ``peer`` ask for claims in ``namespace``, which this hub owns? Spec: INV-MH-3."""
+        entry = self.settled.namespaces.get(namespace)
+        return entry is not None and entry.owner == self.id and peer in entry.members
+
+    def from_peer(self, peer: str, name: str) -> str:
+        """An agent of ``peer`` as it is called here."""
+        return names.from_peer(peer, name)
+
+    def foreign(self, name: str) -> bool:
+        """Is an agent that is called so one of another hub's?"""
+        return names.claimed_by_other(name, self.id, self.settled.peers)
+
+    def seen_by(self, peer: str, name: str) -> str:
+        """An agent as ``peer`` calls it."""
+        return names.seen_by(peer, self.id, self.settled.peers, name)
+
+    def addressed(self, peer: str, name: str) -> str:
+        """Whom an agent of ``peer`` means."""
+        return names.addressed(peer, self.id, self.settled.peers, name)
+
+    @property
+    def identity(self) -> Identity:
+        """Raises: OSError, ValueError."""
+        if self._identity is None:
+            from synapse_hub.federation.identity import identity
+
+            self._identity = identity(self._directory)
+        return self._identity
+
+    def link(self, peer: str) -> Link:
+        """The line to a peer that has a url. Raises: OSError, ValueError."""
+        from synapse_hub.federation.link import Link
+
+        found = self._links.get(peer)
+        entry = self.settled.peers[peer]
+        if found is None or found.peer != entry:
+            found = self._links[peer] = Link(self.id, self.identity, peer, entry)
+        return found
+
+    async def close(self) -> None:
+        """Let go of all lines."""
+        for link in self._links.values():
+            await link.close()

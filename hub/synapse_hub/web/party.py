@@ -1,0 +1,69 @@
+"""Who is asking, on behalf of whom, and whether this hub is the one to decide.
+
+At the owner a name belongs to the hub it came through, and a principal is that hub's word.
+"""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+
+from synapse_git.constants import MAX_NAME_BYTES
+from synapse_hub.web.desk import HUB, PEER, Desk, Rejected, agent_name
+
+
+def peer(request: Request) -> str:
+    """The hub that asks, '' for a client of this machine."""
+    return str(request.scope.get(HUB, ""))
+
+
+def principal(request: Request) -> str:
+    """What the asker's quota is charged to: the uid that the kernel names, or what its hub says. Spec: INV-ME-5."""
+    if hub := peer(request):
+        said = request.headers.get("synapse-principal", "")
+        if not said or not said.isprintable() or len(said) > MAX_NAME_BYTES:
+            raise Rejected("INVALID_REQUEST", "Synapse-Principal says on whose behalf a hub asks")
+        return f"{hub}/{said}"
+    uid = request.scope.get(PEER)
+    if uid is None:
+        raise Rejected("NOT_AUTHORISED", "the connection does not say who is asking", "Use the hub's Unix socket")
+    return f"uid:{uid}"
+
+
+def named(desk: Desk, request: Request, name: str) -> str:
+    """An agent that the asker speaks for, as it is called here. Raises: Rejected."""
+    agent_name(name)
+    if hub := peer(request):
+        return desk.team.from_peer(hub, name)
+    if desk.team.foreign(name):
+        raise Rejected(
+            "NAME_OWNED", f"{name} is how an agent of another hub is called here", "Act under a name of your own"
+        )
+    return name
+
+
+def recipient(desk: Desk, request: Request, name: str) -> str:
+    """An agent that the asker means. Raises: Rejected."""
+    agent_name(name)
+    hub = peer(request)
+    return desk.team.addressed(hub, name) if hub else name
+
+
+def owner(desk: Desk, request: Request, namespace: str) -> str:
+    """The peer that decides in ``namespace``, '' where this hub does.
+
+    Raises:
+        Rejected: UNGOVERNED or CONTESTED; to another hub NOT_AUTHORISED, unless it is a member where this one owns.
+
+    Spec: INV-MH-1, INV-MH-3, INV-CR-4
+    """
+    found = desk.team.resolve(namespace)
+    if found.refusal:
+        raise Rejected(found.refusal.reason, found.refusal.detail, found.refusal.fix)
+    hub = peer(request)
+    if hub and not desk.team.member(hub, namespace):
+        raise Rejected(
+            "NOT_AUTHORISED",
+            f"{hub} may not ask here for claims in {namespace or 'no namespace'}",
+            "Ask the hub that owns it, or join its team",
+        )
+    return found.owner if found.kind == "remote" else ""

@@ -1,0 +1,37 @@
+"""What the agents of the hub that asks hold here: so that it knows which of its receipts still count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from synapse_hub.core.claim import Claim, peer_of
+from synapse_hub.core.outcome import claim_document
+from synapse_hub.web import answer
+from synapse_hub.web.desk import Desk, Rejected
+from synapse_hub.web.party import peer
+
+
+async def receipts(desk: Desk, request: Request) -> Response:
+    """``GET /v2/receipts``: `{claims, revoked, owns}`; what was taken away is to be released once it covers nothing."""
+    hub = peer(request)
+    if not hub:
+        raise Rejected("NOT_AUTHORISED", "receipts are for other hubs", "Ask for claims: GET /v2/claims")
+    state, now = desk.hub.state, desk.hub.now()
+    principals = [held for name, held in state.by_principal.items() if peer_of(name) == hub]
+    claims = [claim for held in principals for key in held if (claim := state.live(key, now))]
+    return answer.document(
+        {
+            "claims": [claim_document(one) | {"hub_id": desk.hub.hub_id} for one in claims if not one.revoked],
+            "revoked": [_revoked(one) for one in claims if one.revoked],
+            "owns": desk.team.owned(),
+        },
+        state.seq,
+        now,
+    )
+
+
+def _revoked(claim: Claim) -> dict[str, Any]:
+    return {"namespace": claim.namespace, "task_id": claim.task_id, "owner": claim.owner, "epoch": claim.epoch}

@@ -1,0 +1,233 @@
+"""Routes by which hubs come together and part."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import socket
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from synapse_git.protocol import TeamAdmitBody, TeamInitBody, TeamJoinBody, TeamLeaveBody
+from synapse_hub import hubfile
+from synapse_hub.core.commands import FreeNamespace
+from synapse_hub.federation import tickets
+from synapse_hub.hubfile import HubFile, Namespace, Peer, Place
+from synapse_hub.web import answer
+from synapse_hub.web.desk import Desk, Rejected, read
+from synapse_hub.web.party import peer
+
+_ANYWHERE = ("0.0.0.0", "::")  # noqa: S104 - told apart, not bound
+
+
+async def init(desk: Desk, request: Request) -> Response:
+    """``POST /v2/team/init``: own a namespace, and give out a token that lets one hub in: `{url, token, id}`."""
+    _, body = await read(request, TeamInitBody)
+    _own_client(request)
+    from synapse_hub.federation.identity import fingerprint
+
+    async with desk.team.turn:
+        await _change(desk, _owning(_named(desk, body.name), body))
+        place = await desk.open_for_peers()
+    identity = desk.team.identity
+    token = desk.team.tickets.issue(body.namespace, fingerprint(identity.certificate), desk.hub.now())
+    document = {"url": url_of(place), "token": token, "id": desk.team.id, "namespace": body.namespace}
+    return answer.document(document, desk.hub.state.seq, desk.hub.now())
+
+
+def _owning(file: HubFile, body: TeamInitBody) -> HubFile:
+    """``file`` with this hub as the owner of what is asked for. Raises: Rejected."""
+    known = file.namespaces.get(body.namespace)
+    if known is not None and known.owner != file.id:
+        raise Rejected("INVALID_REQUEST", f"{body.namespace} is owned by {known.owner}", "Ask its owner for a token")
+    remotes = tuple(dict.fromkeys((*(known.remotes if known else ()), *body.remotes)))
+    exclusion = body.exclusion or (known.exclusion if known else "repository")
+    entry = Namespace(owner=file.id, remotes=remotes, exclusion=exclusion, members=known.members if known else ())
+    listen = _place(body.listen) or file.listen or Place(_ANYWHERE[0], 0)
+    return msgspec.structs.replace(file, listen=listen, namespaces={**file.namespaces, body.namespace: entry})
+
+
+async def join(desk: Desk, request: Request) -> Response:
+    """``POST /v2/team/join``: be let into a namespace by the hub at ``url``: `{owner, namespace, id}`."""
+    _, body = await read(request, TeamJoinBody)
+    _own_client(request)
+    from synapse_hub.federation import joining
+
+    try:
+        expected, secret = tickets.read(body.token.strip())
+    except ValueError as error:
+        raise Rejected("INVALID_REQUEST", f"that is no token: {error}", "Give it as team init printed it") from None
+    file = _named(desk, body.name)
+    if listen := _place(body.listen):
+        file = msgspec.structs.replace(file, listen=listen)
+    try:
+        certificate = await joining.certificate_at(body.url, expected)
+        identity = desk.team.identity
+        own_url = url_of(file.listen) if file.listen and file.listen.port else ""
+        application = TeamAdmitBody(
+            secret=base64.b64encode(secret).decode(),
+            id=file.id,
+            key=identity.public,
+            url=own_url,
+            certificate=base64.b64encode(identity.certificate).decode() if own_url else "",
+        )
+        admission = await joining.apply_at(body.url, certificate, application)
+    except joining.CannotJoin as error:
+        raise Rejected("NOT_AUTHORISED", str(error)) from None
+    async with desk.team.turn:
+        file = msgspec.structs.replace(_named(desk, body.name), listen=file.listen)
+        known = file.namespaces.get(admission.namespace)
+        if known is not None and known.owner != admission.id:
+            raise Rejected(
+                "CONTESTED",
+                f"{admission.namespace} is owned by {known.owner} as far as this hub knows, not by {admission.id}",
+                "Leave the one team before joining the other: synapse-git team leave",
+            )
+        await _change(desk, joining.joined(file, body.url, certificate, admission))
+        if file.listen:
+            await desk.open_for_peers()
+    document = {"owner": admission.id, "namespace": admission.namespace, "id": file.id}
+    return answer.document(document, desk.hub.state.seq, desk.hub.now())
+
+
+async def admit(desk: Desk, request: Request) -> Response:
+    """``POST /v2/team/admit``: a hub that does not sign yet proves itself by the secret of a token."""
+    _, body = await read(request, TeamAdmitBody)
+    from synapse_hub.federation.identity import public_key
+
+    try:
+        secret = base64.b64decode(body.secret, validate=True)
+        public_key(body.key)
+    except ValueError as error:
+        raise Rejected("INVALID_REQUEST", f"secret or key: {error}") from None
+    async with desk.team.turn:
+        return await _admit(desk, body, desk.team.tickets.redeem(secret, desk.hub.now()))
+
+
+async def _admit(desk: Desk, body: TeamAdmitBody, namespace: str) -> Response:
+    from synapse_hub.federation import joining
+
+    entry = desk.team.settled.namespaces.get(namespace)
+    if entry is None or entry.owner != desk.team.id:
+        raise Rejected(
+            "NOT_AUTHORISED",
+            "the token is used up, too old, or not of this hub",
+            "Have a fresh one made, on the owner: synapse-git team init",
+        )
+    try:
+        file = joining.admitted(
+            desk.team.settled, namespace, body.id, Peer(key=body.key, url=body.url, certificate=body.certificate)
+        )
+        hubfile.parse(hubfile.render(file))
+    except joining.CannotJoin as error:
+        raise Rejected("INVALID_REQUEST", str(error)) from None
+    except hubfile.Wrong as error:
+        raise Rejected("INVALID_REQUEST", str(error)) from None
+    await _change(desk, file)
+    document = {
+        "id": desk.team.id,
+        "key": desk.team.identity.public,
+        "namespace": namespace,
+        "remotes": list(entry.remotes),
+        "exclusion": entry.exclusion,
+    }
+    return answer.document(document, desk.hub.state.seq, desk.hub.now())
+
+
+async def leave(desk: Desk, request: Request) -> Response:
+    """``POST /v2/team/leave``: be no part of a namespace any more; an owner that leaves frees it for itself alone."""
+    _, body = await read(request, TeamLeaveBody)
+    _own_client(request)
+    async with desk.team.turn:
+        return await _leave(desk, body.namespace)
+
+
+async def _leave(desk: Desk, namespace: str) -> Response:
+    file = desk.team.settled
+    if namespace not in file.namespaces and namespace not in desk.hub.state.team.governed:
+        raise Rejected("INVALID_REQUEST", f"this hub has no part in {namespace}", "See: synapse-git team status")
+    left = {name: entry for name, entry in file.namespaces.items() if name != namespace}
+    named = {hub for entry in left.values() for hub in (entry.owner, *entry.members)}
+    peers = {name: entry for name, entry in file.peers.items() if name in named}
+    await _change(desk, msgspec.structs.replace(file, namespaces=left, peers=peers))
+    answered = await desk.transact(FreeNamespace(namespace=namespace))
+    desk.team.tell_clients()
+    return answer.of(answered, namespace=namespace)
+
+
+async def team(desk: Desk, request: Request) -> Response:
+    """``GET /v2/team``: `{id, listen, broken, peers, namespaces}`."""
+    _own_client(request)
+    file, known = desk.team.settled, desk.hub.state.team
+    names = sorted({*file.namespaces, *known.governed})
+    now = desk.hub.now()
+    document = {
+        "id": file.id,
+        "listen": str(file.listen) if file.listen else "",
+        "broken": desk.team.broken,
+        "peers": [{"id": name, "url": entry.url} for name, entry in file.peers.items()],
+        "namespaces": [_namespace(desk, name) for name in names],
+        "receipts": sum(receipt.claim.live(now) for receipt in known.receipts.values()),
+    }
+    return answer.document(document, desk.hub.state.seq, now)
+
+
+def _namespace(desk: Desk, name: str) -> dict[str, Any]:
+    entry, found = desk.team.settled.namespaces.get(name), desk.team.resolve(name)
+    known = desk.hub.state.team.governed.get(name)
+    return {
+        "namespace": name,
+        "ownership": found.kind,
+        "owner": found.owner or (known.owner if known else ""),
+        "exclusion": desk.team.exclusion(name),
+        "remotes": list(entry.remotes if entry else known.remotes if known else ()),
+        "members": list(entry.members) if entry else [],
+        "detail": found.refusal.detail if found.refusal else "",
+    }
+
+
+def _own_client(request: Request) -> None:
+    """These are for whoever owns this hub. Raises: Rejected."""
+    if peer(request):
+        raise Rejected("NOT_AUTHORISED", "teams are changed by this hub's own user")
+
+
+def _named(desk: Desk, name: str) -> HubFile:
+    """The file as it is, with a name for this hub in it. Raises: Rejected."""
+    from synapse_hub.federation.joining import own_name
+
+    if desk.team.broken:
+        raise Rejected("INVALID_REQUEST", desk.team.broken)
+    file = desk.team.settled
+    if file.id and name and name != file.id:
+        raise Rejected("INVALID_REQUEST", f"this hub is called {file.id} already", "Leave out --name")
+    return file if file.id else msgspec.structs.replace(file, id=name or own_name(desk.hub.hub_id))
+
+
+def _place(text: str) -> Place | None:
+    if not text:
+        return None
+    try:
+        return hubfile.place(text)
+    except ValueError as error:
+        raise Rejected("INVALID_REQUEST", f"listen: {error}") from None
+
+
+async def _change(desk: Desk, file: HubFile) -> None:
+    """Write the file and go by it. Raises: Rejected."""
+    try:
+        hubfile.parse(hubfile.render(file))
+        await asyncio.to_thread(desk.team.change, file, desk.hub.transact)
+    except hubfile.Wrong as error:
+        raise Rejected("INVALID_REQUEST", str(error)) from None
+    except OSError as error:
+        raise Rejected("INVALID_REQUEST", f"hub.toml cannot be written: {error}") from None
+
+
+def url_of(place: Place) -> str:
+    """Where others reach a listener at ``place``: by this machine's name if it listens everywhere."""
+    host = socket.getfqdn() if place.host in _ANYWHERE else place.host
+    return f"https://{Place(host, place.port)}"

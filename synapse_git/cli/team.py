@@ -1,0 +1,185 @@
+"""``team init|join|status|leave``: one hub grants in a project, on whichever machine its agents work."""
+
+from __future__ import annotations
+
+import sys
+
+from synapse_git import client
+from synapse_git.cli import output, phrase, table
+from synapse_git.cli.verb import Argument, Option, Verb
+from synapse_git.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from synapse_git.cli.call import Call
+
+# Making a key, and two exchanges with a hub on another machine.
+_PATIENCE_S = 10.0
+_LONGEST_TOKEN = 4096
+
+
+def init(call: Call) -> int:
+    """Exit 0: this machine's hub owns the namespace; printed is what one other hub needs to join."""
+    body = {
+        "namespace": call.text("namespace"),
+        "listen": call.text("listen"),
+        "remotes": list(call.texts("remote")) or _remotes(call),
+        "exclusion": call.text("exclusion"),
+        "name": call.text("name"),
+    }
+    reply = client.command(call.hub, "/v2/team/init", body, patience_s=_PATIENCE_S)
+    told = reply.document
+    if call.json:
+        output.structure({"url": told["url"], "token": told["token"], "id": told["id"]})
+        return 0
+    output.result(
+        f"this hub, {told['id']}, grants in {told['namespace']}\n"
+        f"on each other machine, within ten minutes: synapse-git team join {told['url']}\n"
+        f"and give it this token, which counts once: {told['token']}"
+    )
+    _name_it(call, told["namespace"])
+    return 0
+
+
+def join(call: Call) -> int:
+    """Exit 0: claims in the namespace go to its owner from now on."""
+    if sys.stdin.isatty():
+        output.message("the token that team init printed on the owner:")
+        output.settle()
+    token = sys.stdin.readline(_LONGEST_TOKEN).strip()
+    if not token:
+        raise UsageError("give the token on standard input: synapse-git team join URL < TOKEN_FILE", "INVALID_REQUEST")
+    body = {"url": call.text("url"), "token": token, "listen": call.text("listen"), "name": call.text("name")}
+    reply = client.command(call.hub, "/v2/team/join", body, patience_s=_PATIENCE_S)
+    told = reply.document
+    if call.json:
+        output.raw(reply.raw)
+        return 0
+    output.result(f"this hub, {told['id']}, asks {told['owner']} for claims in {told['namespace']} from now on")
+    _name_it(call, told["namespace"])
+    return 0
+
+
+def _remotes(call: Call) -> list[str]:
+    """Those of the repository the command acts in."""
+    here = call.checkout_if_any()
+    return [url for key, url in here.settings.items() if key.startswith("remote.")] if here else []
+
+
+def _name_it(call: Call, namespace: str) -> None:
+    """Say how this repository is told that it belongs there, if nothing tells it yet."""
+    here = call.checkout_if_any()
+    if here is not None and here.namespace() != namespace:
+        output.message(
+            f"note: this repository does not belong to {namespace} yet, since no remote of it was named: "
+            f"git config synapse.namespace {phrase.shell(namespace)}"
+        )
+
+
+def status(call: Call) -> int:
+    """Exit 0. ``--json``: ``{id, listen, broken, peers, namespaces, receipts}``."""
+    reply = client.query(call.hub, "/v2/team")
+    told = reply.document
+    if call.json:
+        output.raw(reply.raw)
+        return 0
+    if told["broken"]:
+        output.result(told["broken"])
+    if not told["namespaces"]:
+        output.result(
+            "this hub is in no team. It grants what is asked of it here and excludes nothing on other machines: "
+            "synapse-git team init NAMESPACE, or team join URL"
+        )
+        return 0
+    listens = f", listening at {told['listen']}" if told["listen"] else ""
+    output.result(f"this hub is {told['id']}{listens}")
+    rows = [_row(item, told["id"]) for item in told["namespaces"]]
+    table.show(("NAMESPACE", "OWNER", "EXCLUDES", "MEMBERS"), rows, call.env)
+    for item in told["namespaces"]:
+        if item["detail"]:
+            output.result(f"{item['ownership'].upper()}: {item['detail']}")
+    return 0
+
+
+def _row(item: Mapping[str, Any], me: str) -> tuple[str, str, str, str]:
+    owner = f"{item['owner']} (this hub)" if item["owner"] == me else item["owner"]
+    across = "across worktrees and hosts" if item["exclusion"] == "repository" else "within a worktree; task ids across"
+    return item["namespace"], owner, across, ", ".join(item["members"])
+
+
+def leave(call: Call) -> int:
+    """Exit 0: this hub has no part in the namespace any more."""
+    reply = client.command(call.hub, "/v2/team/leave", {"namespace": call.text("namespace")})
+    if call.json:
+        output.raw(reply.raw)
+    else:
+        output.result(f"this hub has no part in {reply.document['namespace']} any more. What was claimed runs out")
+    return 0
+
+
+_NAMESPACE = Argument("namespace", "NAMESPACE")
+_LISTEN = Option("listen", "--listen", metavar="HOST:PORT", help="Where other hubs reach this one; port 0: a free one.")
+_NAME = Option("name", "--name", metavar="NAME", help="What this hub is called in the team. Made up if not given.")
+
+
+def _exclusion(given: str) -> str:
+    if given not in ("repository", "worktree"):
+        raise ValueError(f"{given!r} is neither repository nor worktree")
+    return given
+
+
+VERBS = (
+    Verb(
+        "team init",
+        init,
+        summary="Have this machine's hub grant in a project, for all.",
+        help="Make this machine's hub the one that grants in NAMESPACE, for the agents of every machine that joins. "
+        "Prints an address and a token that lets one hub in; again, for the next one. Repositories belong to it by "
+        "their remotes, or by git config synapse.namespace.",
+        examples=(
+            ("team init acme/api", "for the remotes of this repository"),
+            ("team init acme/api --listen 10.0.0.7:8731", "at an address that the others reach"),
+        ),
+        options=(
+            _LISTEN,
+            Option("remote", "--remote", metavar="URL", help="The URL of a repository that belongs to it.", many=True),
+            Option(
+                "exclusion",
+                "--exclusion",
+                metavar="HOW",
+                convert=_exclusion,
+                help="repository (default): a path has one holder on all machines; worktree: within one checkout.",
+            ),
+            _NAME,
+        ),
+        argument=_NAMESPACE,
+    ),
+    Verb(
+        "team join",
+        join,
+        summary="Ask the owner of a project for claims in it.",
+        help="Join the team of the hub at URL, as team init printed it there. The token is read from standard input. "
+        "From then on claims in its namespace are its to grant, and commits here are held to them.",
+        examples=(("team join https://10.0.0.7:8731", "then paste the token"),),
+        options=(_LISTEN, _NAME),
+        argument=Argument("url", "URL"),
+    ),
+    Verb(
+        "team status",
+        status,
+        summary="Who grants in which project.",
+        help="List the projects that hubs share, who grants in each, and what stands in the way.",
+        examples=(("team status", "for people"), ("team status --json", "everything, as one document")),
+    ),
+    Verb(
+        "team leave",
+        leave,
+        summary="Have no part in a project's team any more.",
+        help="Take this hub out of the team of NAMESPACE. Claims in it are nobody's business here from then on.",
+        examples=(("team leave acme/api", "on any member"),),
+        argument=_NAMESPACE,
+    ),
+)

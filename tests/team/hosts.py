@@ -1,0 +1,52 @@
+"""Several machines in one: boxes with clones of one repository, each with a hub of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.box import Box, Result
+
+NAMESPACE = "acme/api"
+
+
+class Host(Box):
+    """``name``: what its hub is called in the team; ``repo``: its clone, with the guard installed."""
+
+    def __init__(self, root: Path, name: str) -> None:
+        super().__init__(root / name)
+        self.name = name
+        self.repo = self.cwd
+
+    def clone(self, origin: Path) -> None:
+        """Commands run in a fresh clone of ``origin`` from now on."""
+        self.repo = self.cwd / "api"
+        self.done("git", "clone", "-q", origin, self.repo)
+        self.cwd = self.repo
+        self.done("synapse-git", "install")
+
+    def commit(self, path: str, agent: str) -> Result:
+        """Change ``path`` and try to commit it."""
+        self.write(path, f"by {agent}\n")
+        self.done("git", "add", path)
+        return self.git("commit", "-qm", "x", agent=agent)
+
+
+def origin(box: Box) -> Path:
+    """A bare repository with one commit, that hosts clone."""
+    made = box.init("origin")
+    bare = made.parent / "api.git"
+    box.done("git", "clone", "-q", "--bare", made, bare)
+    return bare
+
+
+def found(owner: Host, *options: str) -> tuple[str, str]:
+    """Have ``owner`` own the namespace: the address and a token."""
+    told = owner.synapse("team", "init", NAMESPACE, "--listen", "127.0.0.1:0", "--name", owner.name, "--json", *options)
+    assert told.code == 0, told.text
+    document = told.json()
+    assert set(document) >= {"url", "token"}
+    return document["url"], document["token"]
+
+
+def join(host: Host, url: str, token: str) -> Result:
+    return host.synapse("team", "join", url, "--name", host.name, stdin=token.encode() + b"\n")
