@@ -8,7 +8,7 @@ import stat
 import sys
 
 from synapse_git import address, client, exchange, git, starter
-from synapse_git.cli import checkup, guard, output, register, worktrees
+from synapse_git.cli import checkup, guard, output, register, sandbox, worktrees
 from synapse_git.cli.finding import Finding
 from synapse_git.cli.verb import Option, Verb
 from synapse_git.errors import EXIT_REFUSED, CheckoutError, SynapseError
@@ -64,6 +64,7 @@ def examine(call: Call) -> Iterator[Finding]:
     if not hub.ok:
         return
     yield from _modes(call.env)
+    yield from sandbox.examine(call.env)
     here = call.checkout_if_any()
     if here and (elsewhere := checkup.bound(call, here)):
         yield elsewhere

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.box import PROGRAMS, Box
+from tests.hooking import allowed
 
 
 def _objects(repo: Path) -> set[Path]:
@@ -118,6 +120,18 @@ def test_open_files_are_named_with_the_command_that_closes_them(repo: Path, box:
     ended = box.synapse("doctor")
     assert ended.code == 1
     assert f"chmod 600 {journal}" in ended.out
+
+
+def test_a_hub_inside_a_sandbox_is_named(box: Box) -> None:
+    """One that sees other mounts is told apart from one that lives where the command does."""
+    assert "the hub sees other" not in box.synapse("doctor").out
+    box.stop_hub()
+    apart = ["unshare", "--user", "--map-root-user", "--mount"]
+    if not shutil.which("unshare") or box.run(*apart, "true").code:
+        pytest.skip("no namespaces here")
+    allowed(box.run(*apart, PROGRAMS / "synapse-git", "hub", "start"))
+    told = allowed(box.synapse("doctor")).out
+    assert "the hub sees other mounts and users" in told
 
 
 def test_no_hub_is_the_first_thing_to_mend(box: Box) -> None:
