@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from synapse_git.exchange import Answer, Line
 
 _JSON = ("Content-Type", "application/json")
+# A hub that runs answers a question at once, or hangs. What is to be done may have to wait for the disk.
+_QUERY_DEADLINE_S = 5.0
+# Nobody is about to change anything.
+_QUERY = ("Synapse-Query", "1")
 _PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
 
 
@@ -101,7 +105,7 @@ def judge(
         ("Synapse-Worktree", quote(tree)),
         ("Synapse-Action", "edit"),
         ("Synapse-Unclaimed", unclaimed),
-        ("Synapse-Query", "1"),
+        _QUERY,
     ]
     body = b"\0".join(scope.to_bytes(path) for path in paths)
     return settle(_ask(env, "POST", "/v2/guard", headers, body), env)
@@ -162,7 +166,8 @@ def _with(target: str, filters: Mapping[str, str]) -> str:
 
 
 def _connect(env: Mapping[str, str], deadline: float) -> Line:
-    return starter.connect(env, deadline=deadline, start_deadline=deadline)
+    start_deadline = max(deadline, time.monotonic() + CLIENT_DEADLINE_SECONDS)
+    return starter.connect(env, deadline=deadline, start_deadline=start_deadline)
 
 
 def _ask(
@@ -189,7 +194,9 @@ def _exchange(
     body: bytes,
     patience_s: float,
 ) -> Answer:
-    deadline = time.monotonic() + CLIENT_DEADLINE_SECONDS + patience_s
+    acts = method == "POST" and _QUERY not in headers
+    wait_s = (CLIENT_DEADLINE_SECONDS if acts else _QUERY_DEADLINE_S) + patience_s
+    deadline = time.monotonic() + wait_s
     broken: HubUnreachable | None = None
     with _connect(env, deadline) as line:
         try:
@@ -199,14 +206,14 @@ def _exchange(
         else:
             if not _retired(env, line, answer) or (method == "POST" and answer.status == 200):
                 return answer
-            deadline = time.monotonic() + CLIENT_DEADLINE_SECONDS + patience_s
+            deadline = time.monotonic() + wait_s
     try:
         if broken and (patience_s or time.monotonic() >= deadline):
             raise broken
         with _connect(env, deadline) as line:
             return line.ask(method, target, headers, body)
     except HubUnreachable as error:
-        after = " It may have been done all the same: synapse-git status tells." if method == "POST" else ""
+        after = " It may have been done all the same: synapse-git status tells." if acts else ""
         raise HubUnreachable(f"{error}.{after} If the hub hangs: synapse-git hub stop") from error
 
 

@@ -63,6 +63,8 @@ def _try(path: str, deadline: float) -> Line | None:
         return None
     try:
         return Line(path, deadline)
+    except PermissionError as error:
+        raise HubUnreachable(f"{path} belongs to somebody else, who lets nobody use it; not using it") from error
     except OSError:
         return None
 
@@ -138,5 +140,5 @@ def _why(state: str) -> str:
             lines = log.read().decode("utf-8", "replace").strip().splitlines()
     except OSError:
         lines = []
-    last = lines[-1] if lines else "no reason given"
+    last = lines[-1].rpartition(" ERROR ")[2] if lines else "no reason given"
     return f"the hub ended at once: {last} (whole log: {log_file(state)})"

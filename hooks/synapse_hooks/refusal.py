@@ -76,7 +76,7 @@ def _leave_out(conflicts: list[Any], around: Circumstances) -> str:
         return "Leave it out: name the paths to commit:  git commit -- PATH…"
     names = dict(zip(_split(around.spelled), _split(around.listed), strict=True))
     held = [names.get(explain.wire_path(path), "") for item in conflicts for path in item.get("changed") or []]
-    left = [path for path in dict.fromkeys(held) if path and path.isprintable()]
+    left = [path for path in dict.fromkeys(held) if path]
     git = "git --literal-pathspecs" if any(map(_is_pattern, left)) else "git"
     undo = f"{git} rm --cached" if around.unborn else f"{git} restore --staged"
     return f"Leave it out:  {undo} -- {' '.join(map(_shell, left)) or 'PATH…'}"
@@ -92,4 +92,12 @@ def _split(paths: bytes) -> list[str]:
 
 
 def _shell(word: str) -> str:
-    return word if _SAFE.issuperset(word) else "'" + word.replace("'", "'\\''") + "'"
+    if _SAFE.issuperset(word):
+        return word
+    if word.isprintable():
+        return "'" + word.replace("'", "'\\''") + "'"
+    # What cannot be shown is spelled out, as today's shells read it.
+    spelled = (
+        chr(byte) if 32 <= byte < 127 and byte not in b"'\\" else f"\\{byte:03o}" for byte in scope.to_bytes(word)
+    )
+    return f"$'{''.join(spelled)}'"

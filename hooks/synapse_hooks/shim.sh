@@ -74,7 +74,7 @@ settled() {
 
 usable() {
 	[ -x "$python" ] && [ -r "$launch" ] && return 0
-	broken "$python or $launch is gone"
+	broken "$python or $launch is gone, or not yours to use"
 	return 1 # let through
 }
 

@@ -39,7 +39,7 @@ def run(argv: Sequence[str], env: Mapping[str, str]) -> int:
         output.abandon(sys.stdout)
         status = 0
     except Exception as bug:  # noqa: BLE001 - the process ends here
-        status = _bug(bug, env)
+        status = _bug(bug, env, json=json)
     return status
 
 
@@ -84,11 +84,14 @@ def _completing(env: Mapping[str, str]) -> bool:
     return "_SYNAPSE_GIT_COMPLETE" in env or "_GIT_SYNAPSE_COMPLETE" in env
 
 
-def _bug(bug: Exception, env: Mapping[str, str]) -> int:
+def _bug(bug: Exception, env: Mapping[str, str], *, json: bool) -> int:
     """One line for the person, everything else into a log."""
     where = _log(bug, env)
     try:
-        output.message(f"synapse-git: unexpected {type(bug).__name__}: {bug}. Details: {where}")
+        text = f"unexpected {type(bug).__name__}: {bug}. Details: {where}"
+        output.message(f"synapse-git: {text}")
+        if json:
+            output.structure(output.failed("", text))
         output.settle()
     except OSError:
         pass  # nobody can be told

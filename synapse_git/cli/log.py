@@ -68,9 +68,16 @@ def _tell(call: Call, events: Iterable[Fields]) -> None:
 
 def described(event: Fields) -> str:
     """One event for people, with its time; '' for what is only bookkeeping."""
-    words = _WORDS.get(event["kind"], _plainly)(event)
+    words = "" if _of_a_proof(event) else _WORDS.get(event["kind"], _plainly)(event)
     moment = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(event["at"]))
     return f"{moment}  {words}" if words else ""
+
+
+def _of_a_proof(event: Fields) -> bool:
+    """Does it tell of what `doctor` plays to itself?"""
+    claim = event.get("claim") or {}
+    names = (event.get("agent"), event.get("owner"), event.get("to"), claim.get("owner"))
+    return any(str(name).startswith(trail.PROOF) for name in names if name)
 
 
 def _granted(event: Fields) -> str:

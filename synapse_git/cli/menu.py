@@ -39,7 +39,8 @@ _STORY = """Claims on paths in Git checkouts, so that agents and people who shar
 A claim ends by itself (after an hour unless --ttl says otherwise). Who you are: --agent NAME, or SYNAPSE_AGENT, or your
 coding agent's session, or user@host."""
 
-_EPILOG = """Exit status: 0 done, 1 refused (with a reason code), 2 wrong usage, 3 no hub, 4 no usable checkout.
+_EPILOG = """More on one: VERB --help, or: help VERB.
+Exit status: 0 done, 1 refused (with a reason code), 2 wrong usage, 3 no hub, 4 no usable checkout.
 
 \b
 Completion: eval "$(synapse-git completion bash)"   (or zsh, fish)"""
@@ -53,10 +54,11 @@ def parse(argv: Sequence[str], env: Mapping[str, str]) -> Parsed | int:
     """
     program = _program(argv)
     root = build(env)
+    words = list(argv[1:])
+    if words[:1] == ["help"]:
+        words = [*words[1:], "--help"]
     try:
-        found = root.main(
-            list(argv[1:]), prog_name=program, complete_var="_SYNAPSE_GIT_COMPLETE", standalone_mode=False
-        )
+        found = root.main(words, prog_name=program, complete_var="_SYNAPSE_GIT_COMPLETE", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as missing:
         click.echo(missing.ctx.get_help() if missing.ctx else root.help, err=True)
         return EXIT_USAGE
@@ -78,6 +80,33 @@ def _explained(wrong: click.UsageError, program: str) -> str:
     return f"{wrong.format_message()}\n{wrong.ctx.get_usage()}\nMore: {wrong.ctx.command_path} --help"
 
 
+# What people type who come from elsewhere.
+_MEANT = {
+    **dict.fromkeys(("lock", "take", "acquire", "reserve"), "claim"),
+    **dict.fromkeys(("unlock", "free", "drop", "unclaim", "done"), "release"),
+    **dict.fromkeys(("ls", "list", "who", "locks", "claims"), "status"),
+    **dict.fromkeys(("init", "setup", "enable"), "install"),
+    **dict.fromkeys(("remove", "disable"), "uninstall"),
+    **dict.fromkeys(("extend", "refresh"), "renew"),
+    **dict.fromkeys(("give", "pass"), "handoff"),
+    **dict.fromkeys(("history", "audit", "events"), "log"),
+    **{word: f"hub {word}" for word in ("start", "stop", "verify", "export", "import")},
+}
+
+
+class _Leaf(click.Command):
+    """One verb. What stands where it takes nothing may be a task that wants its option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.allow_extra_args = True
+        rest = super().parse_args(ctx, args)
+        if rest and not ctx.resilient_parsing:
+            takes_task = len(rest) == 1 and any("-t" in param.opts for param in self.params)
+            hint = f" Did you mean: {ctx.command_path} -t {rest[0]}?" if takes_task else ""
+            ctx.fail(f"there is no place for {' '.join(map(repr, rest))} here.{hint}")
+        return rest
+
+
 class _Family(click.Group):
     """Verbs under one roof, which names the nearest one when a verb does not exist."""
 
@@ -86,8 +115,10 @@ class _Family(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
-            near = difflib.get_close_matches(name, self.list_commands(ctx), n=1)
-            hint = f" Did you mean: {ctx.command_path} {near[0]}?" if near else ""
+            near = [f"{ctx.command_path} {found}" for found in difflib.get_close_matches(name, self.list_commands(ctx))]
+            if name in _MEANT:
+                near = [f"{ctx.find_root().command_path} {_MEANT[name]}"]
+            hint = f" Did you mean: {near[0]}?" if near else ""
             ctx.fail(f"there is no verb {name!r}.{hint}")
         return super().resolve_command(ctx, args)
 
@@ -183,9 +214,7 @@ def _command(name: str, verb: Verb, env: Mapping[str, str]) -> click.Command:
         return verb, values
 
     params = [*_arguments(verb.argument, env), *_options((*verb.options, *EVERYWHERE), env)]
-    return click.Command(
-        name, callback=parsed, params=params, help=verb.help, short_help=verb.summary, epilog=_examples(verb)
-    )
+    return _Leaf(name, callback=parsed, params=params, help=verb.help, short_help=verb.summary, epilog=_examples(verb))
 
 
 def _examples(verb: Verb) -> str:

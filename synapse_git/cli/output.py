@@ -6,6 +6,7 @@ import os
 import sys
 
 from synapse_git import document, explain
+from synapse_git.errors import EXIT_USAGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,12 +40,20 @@ def failure(error: SynapseError, *, json: bool) -> None:
     """Why it was not done: with ``json`` as the one document on stdout, else in words on stderr."""
     problem: Mapping[str, object] | None = getattr(error, "problem", None)
     if json:
-        reason = {"reason": error.reason} if error.reason else {}
-        structure(problem or {"error": str(error), **reason})
+        # What the client sees first has the hub's code for it.
+        reason = error.reason or ("INVALID_REQUEST" if error.exit_status == EXIT_USAGE else "")
+        structure(problem or failed(reason, str(error)))
     elif problem:
         message(explain.problem(problem))
     else:
         message(f"{error.reason or 'synapse-git'}: {error}")
+
+
+def failed(reason: str, detail: str) -> dict[str, object]:
+    """A problem document, as the hub writes them, for what no hub was asked; its ``reason`` is null without a code."""
+    kind = f"urn:synapse-git:reason:{reason}" if reason else "about:blank"
+    title = reason.replace("_", " ").capitalize() or "Not possible"
+    return {"type": kind, "title": title, "reason": reason or None, "detail": detail}
 
 
 def terminal(stream: TextIO | None, env: Mapping[str, str]) -> bool:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from synapse_git import checkout, client, git, identity
 from synapse_git.cli import guard, scratch
+from synapse_git.cli.trail import PROOF
 from synapse_git.constants import MINIMUM_TTL_SECONDS
 from synapse_git.errors import CheckoutError, SynapseError
 
@@ -86,8 +87,8 @@ def _remove(root: str, here: Checkout, quiet: list[str], env: Mapping[str, str])
 
 def _refused_commit(call: Call, root: str, env: Mapping[str, str]) -> str:
     mark = os.urandom(4).hex()
-    holder, other = f"doctor-{mark}", f"doctor-{mark}-other"
-    path = f"synapse-git-doctor-{mark}"
+    holder, other = f"{PROOF}{mark}", f"{PROOF}{mark}-other"
+    path = holder
     with _held(call, root, path, holder):
         with open(f"{root}/{path}", "w", encoding="utf-8") as file:
             file.write("made by synapse-git doctor, safe to remove\n")

@@ -29,7 +29,13 @@ def run(call: Call) -> int:
         output.structure({"claims": claims, "worktrees": worktrees})
         return 0
     here = call.checkout_if_any()
-    tree = here.tree() if here else ""
+    tree, namespace = (here.tree(), here.namespace()) if here else ("", "")
+
+    def far(item: Mapping[str, Any]) -> int:
+        """Where the command was typed comes first, then the rest of its project."""
+        return 0 if tree and item["worktree"] == tree else 1 if namespace and item["namespace"] == namespace else 2
+
+    claims, worktrees = sorted(claims, key=far), sorted(worktrees, key=far)
     if claims:
         _show_claims(call, claims, worktrees, reply["now"])
     else:

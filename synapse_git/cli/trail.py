@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     Event = dict[str, Any]
 
+PROOF = "synapse-git-doctor-"
+"""What the names of agents and tasks begin with that only take part in a proof of the guard."""
+
 # How often a hub that went away is looked for, in seconds.
 _LOOK_S = 0.2
 # Not every event counts, so more are read than wanted; how many times as many, and by how much more if that fell short.

@@ -122,6 +122,13 @@ def test_open_files_are_named_with_the_command_that_closes_them(repo: Path, box:
     assert f"chmod 600 {journal}" in ended.out
 
 
+def test_the_proof_stays_out_of_the_log(repo: Path, box: Box) -> None:
+    """What doctor plays to itself is no news to people; programs are given everything."""
+    allowed(box.synapse("doctor"))
+    assert "doctor" not in box.synapse("log").out
+    assert "synapse-git-doctor-" in box.synapse("log", "--json").out
+
+
 def test_a_hub_inside_a_sandbox_is_named(box: Box) -> None:
     """One that sees other mounts is told apart from one that lives where the command does."""
     assert "the hub sees other" not in box.synapse("doctor").out

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -72,7 +73,7 @@ def test_wrong_usage_with_json_is_a_document(box: Box) -> None:
     """A program that asked for JSON gets JSON, whatever is wrong."""
     ended = box.synapse("claim", "--json", "--ttl", "soon", "src")
     assert (ended.code, ended.err) == (2, "")
-    assert "no length of time" in ended.json()["error"]
+    assert "no length of time" in ended.json()["detail"]
 
 
 def test_options_for_every_verb_stand_before_or_after_it(box: Box) -> None:
@@ -104,7 +105,7 @@ def test_outside_of_a_repository_is_exit_4(box: Box) -> None:
         assert "-C DIR" in ended.err
     assert box.synapse("-C", "nowhere", "claim", "src").code == 4
     assert box.synapse("-C", "nowhere", "status").code == 4
-    assert box.synapse("--json", "claim", "src", cwd=box.home).json().keys() == {"error"}
+    assert box.synapse("--json", "claim", "src", cwd=box.home).json()["reason"] is None
 
 
 def test_a_bare_repository_is_exit_4(box: Box) -> None:
@@ -270,3 +271,61 @@ def test_json_failures_are_one_document_each(box: Box) -> None:
         assert ended.code != 0
         assert isinstance(json.loads(ended.out), dict), words
         box.synapse("hub", "stop")
+
+
+def test_every_failure_is_a_problem_document(box: Box) -> None:
+    """Whatever goes wrong, ``--json`` gives one shape: a reason code or null, and the detail in words."""
+    box.cwd = box.init()
+    wrong = (
+        ["claim"],
+        ["claim", "x", "--ttl", "soon"],
+        ["frobnicate"],
+        ["-C", "/nowhere", "check", "x"],
+        ["show", "t"],
+    )
+    found = [box.synapse("--json", *words) for words in wrong]
+    assert [ended.json()["reason"] for ended in found] == [*["INVALID_REQUEST"] * 3, None, "NOT_HELD"]
+    assert all(ended.json()["detail"] for ended in found)
+    assert [ended.code for ended in found] == [2, 2, 2, 4, 1]
+
+
+def test_a_question_to_a_hub_that_hangs_has_done_nothing(box: Box) -> None:
+    """It is given up sooner than what acts, and nobody is told that something may have been done."""
+    box.cwd = box.init()
+    assert box.synapse("claim", "src", agent="ana").code == 0
+    pid = box.hub_pid()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        ended = box.synapse("check", "src", agent="ben")
+        assert ended.code == 3 and "hub stop" in ended.err and "may have been done" not in ended.err, ended.text
+        assert time.monotonic() - began < 9
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["release", "login"], "synapse-git release -t login"),
+        (["renew", "login"], "synapse-git renew -t login"),
+        (["unlock"], "synapse-git release"),
+        (["ls"], "synapse-git status"),
+        (["start"], "synapse-git hub start"),
+        (["hub", "strat"], "synapse-git hub start"),
+        (["clam"], "synapse-git claim"),
+    ],
+)
+def test_what_was_meant_is_named(box: Box, words: list[str], hint: str) -> None:
+    """A word from another tool, a slip of the pen, a task without its option."""
+    ended = box.synapse(*words)
+    assert ended.code == 2 and f"Did you mean: {hint}?" in ended.err, ended.text
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"), [([], "Work:"), (["claim"], "Usage: synapse-git claim"), (["hub"], "start")]
+)
+def test_help_is_a_word_too(box: Box, words: list[str], shown: str) -> None:
+    """As with Git itself."""
+    ended = box.synapse("help", *words)
+    assert ended.code == 0 and shown in ended.out

@@ -157,4 +157,4 @@ def test_install_fails_as_the_hooks_say(box: Box) -> None:
     ended = box.synapse("install")
     assert ended.code != 0
     assert "Traceback" not in ended.text
-    assert "error" in json.loads(box.synapse("install", "--json").out)
+    assert json.loads(box.synapse("install", "--json").out)["detail"]

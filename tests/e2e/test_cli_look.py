@@ -200,3 +200,18 @@ def test_a_reader_that_leaves_is_no_error(place: Box) -> None:
         place.done("synapse-git", "renew", "-t", "login", agent="ana")
     ended = place.run("sh", "-c", "{ synapse-git log --json; echo $? >&2; } | true")
     assert ended.err == "0\n"
+
+
+def test_status_begins_with_the_project_at_hand(box: Box) -> None:
+    """Its claims and worktrees come before those of others, wherever the command is typed."""
+    roots = [box.init(name) for name in ("one", "two")]
+    for root in roots:
+        assert box.synapse("claim", "src", agent="ana", cwd=root).code == 0
+    for root in roots:
+        shown = box.synapse("status", cwd=root).out.splitlines()
+        first = [
+            next(line for line in shown[shown.index(head) + 1 :])
+            for head in shown
+            if "WHERE" in head or "BRANCH" in head
+        ]
+        assert len(first) == 2 and all(f"/{root.name}" in line for line in first), shown

@@ -284,3 +284,16 @@ def test_a_name_that_cannot_be_used_is_refused(box: Box, held: Path) -> None:
     ended = box.git("commit", "-qam", "x", env={"SYNAPSE_AGENT": "two\nlines"})
     assert ended.code == 1
     assert "SYNAPSE_AGENT" in ended.err
+
+
+def test_the_way_out_names_what_cannot_be_shown(box: Box, repo: Path) -> None:
+    """Typed as it stands it leaves everything out that is held, whatever it is called."""
+    names = [b"src/odd\nname", b"src/it's \xff", "src/\N{SNOWMAN}\x01".encode(), b"src/plain"]
+    for name in names:
+        Path(os.fsdecode(os.fsencode(repo) + b"/" + name)).write_text("x\n")
+    claim(box, "bob", "src")
+    box.done("git", "add", ".")
+    ended = refused(box.git("commit", "-qm", "x", agent="ana"))
+    hint = next(line for line in ended.err.splitlines() if line.startswith("Leave it out:"))
+    box.done("bash", "-c", hint.partition(":")[2])
+    assert box.done("git", "diff", "--cached", "--name-only") == ""
