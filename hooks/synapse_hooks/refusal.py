@@ -48,6 +48,8 @@ def denied(document: Mapping[str, Any], around: Circumstances) -> str:
     if holders := list(dict.fromkeys(str(item["owner"]) for item in conflicts)):
         lines.append(f"Or ask {', '.join(holders)} to hand over or release, or wait until the lease has run out.")
     lines.append(_on_record(around.operation))
+    if pending := document.get("pending"):
+        lines.append(f"Messages wait for you ({pending}): synapse-git inbox")
     return "\n".join(lines)
 
 

@@ -124,6 +124,8 @@ def _judge(line: Line, change: Change, part: Part, *, moved: bool = False) -> st
         from synapse_git import explain
 
         return explain.problem(document)
+    if pending := answer.headers.get("synapse-pending"):
+        document["pending"] = int(pending)
     raise Refused(document)
 
 

@@ -110,3 +110,36 @@ def test_notes_and_offers_of_this_project(repo: Path, box: Box) -> None:
     assert 299 < offer["expires_at"] - offer["offered_at"] < 301
     log = box.done("synapse-git", "log")
     assert 'ana noted on task login: "routes done\\x1b[1m"' in log and "ben offers db until" in log
+
+
+def test_a_refused_commit_mentions_what_waits(repo: Path, box: Box) -> None:
+    """The hook prints something anyway; where nothing waits it does not speak of it."""
+    box.done("synapse-git", "claim", "src", agent="ana")
+    box.write("src/a.py")
+    assert "Messages wait" not in box.git("commit", "-qam", "x", agent="ben").err
+    box.done("synapse-git", "send", "--to", "ben", "give me an hour", agent="ana")
+    refused = box.git("commit", "-qam", "x", agent="ben")
+    assert refused.code == 1 and "Messages wait for you (1): synapse-git inbox" in refused.err
+    assert "ben was refused a commit that changes src/a.py" in box.done("synapse-git", "inbox", agent="ana")
+
+
+def test_a_holder_hears_of_what_git_moved_under_its_feet(repo: Path, box: Box) -> None:
+    """A reset is nobody's commit and is not refused: the holder is told, and the log says what it was."""
+    box.done("synapse-git", "claim", "src/a.py", agent="ana")
+    box.write("src/a.py", "ana's\n")
+    box.done("git", "commit", "-qam", "by ana", agent="ana")
+    box.done("git", "reset", "-q", "--hard", "HEAD^", agent="ben")
+    shown = box.done("synapse-git", "inbox", agent="ana")
+    assert "the hub to you: src/a.py, which you hold for task " in shown and "changed under you: ben merged" in shown
+    assert "ben moved src/a.py to other commits, held by ana" in box.done("synapse-git", "log")
+
+
+def test_a_takeover_and_an_override_reach_the_holder(repo: Path, box: Box) -> None:
+    """With paths and reasons."""
+    box.done("synapse-git", "claim", "src", "-t", "login", agent="ana")
+    box.write("src/a.py")
+    box.done("git", "commit", "-qam", "x", agent="ben", env={"SYNAPSE_OVERRIDE": "fire drill"})
+    box.done("synapse-git", "release", "-t", "login", "--force", "--reason", "ana sleeps", agent="ben")
+    shown = box.done("synapse-git", "inbox", agent="ana")
+    assert 'ben went over your claim (task login) with a commit that changes src/a.py: "fire drill"' in shown
+    assert f'ben took task login (src in {repo}) away from you: "ana sleeps"' in shown

@@ -15,7 +15,7 @@ from tests.faults.talkers import AGENTS, Talker
 
 def test_what_was_said_survives_kills(tmp_path: Path) -> None:
     """As each agent saw it, and as the journal has it in the end."""
-    operations, kills = times(2500, 100_000), times(4, 300)
+    operations, kills = times(2500, 50_000), times(4, 200)
     with Served(tmp_path) as hub:
         calls = Crowd(hub, operations, kills, AGENTS, Talker).run()
         found = talkers.check(calls, hub.state / "journal.db")

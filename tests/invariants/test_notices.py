@@ -149,6 +149,14 @@ def test_an_expiry_is_told_to_its_owner(rig: Rig) -> None:
     assert told(rig, "dee") == []
 
 
+def test_nobody_is_told_of_itself(rig: Rig) -> None:
+    """Not even where the claim in the way has come to whoever was refused."""
+    rig.answer(take("t1", "ana", ("src",)))
+    rig.answer(HandOff(agent="ana", namespace="", task_id="t1", to="ben"))
+    rig.answer(DENIAL)
+    assert len(told(rig, "ben")) == 1  # of the handover
+
+
 def test_a_loop_that_is_refused_is_mentioned_once(rig: Rig) -> None:
     """Under ever new tasks and paths, acknowledged or not; after a while it is said again."""
     rig.answer(take("t1", "ana", ("src",)))
