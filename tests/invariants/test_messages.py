@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from synapse_git.constants import CHAT_RETENTION_SECONDS, LETTER_RETENTION_SECONDS
@@ -13,7 +14,7 @@ from synapse_hub.core import mail, messages
 from synapse_hub.core.commands import Acknowledge, SendMessage
 from synapse_hub.core.state import State
 from synapse_hub.journal.journal import Journal
-from synapse_hub.journal.snapshot import capture, restore
+from synapse_hub.journal.snapshot import Snapshot, capture, restore
 from tests.hub.desk import FakeClock, Rig, keyed, running, take
 
 
@@ -191,3 +192,13 @@ def test_inv_dg_2_what_changes_a_claim_applies_once_while_talk_repeats(rig: Rig)
         rig.answer(say("claimed t1", to="ben", client_msg_id="k"))
     assert answers[1] == {**answers[0], "replayed": True} and rig.hub.state.epoch == 1
     assert len(inbox(rig, "ben")) == 2
+
+
+def test_a_snapshot_from_before_there_were_messages_is_read(rig: Rig) -> None:
+    """An upgrade starts with empty boxes and all claims."""
+    rig.answer(take("t1"))
+    image = msgspec.json.decode(capture(rig.hub.state, b"").body)
+    for name in ("mail", "notes", "offers"):
+        del image[name]
+    old = restore(Snapshot(rig.hub.state.seq, b"", b"", msgspec.json.encode(image)))
+    assert old.claims == rig.hub.state.claims and old.mail == State().mail and old.board == State().board
