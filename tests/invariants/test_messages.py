@@ -11,7 +11,7 @@ import pytest
 
 from synapse_git.constants import CHAT_RETENTION_SECONDS, LETTER_RETENTION_SECONDS
 from synapse_hub.core import mail, messages
-from synapse_hub.core.commands import Acknowledge, SendMessage
+from synapse_hub.core.commands import Acknowledge, OfferResource, SendMessage
 from synapse_hub.core.state import State
 from synapse_hub.journal.journal import Journal
 from synapse_hub.journal.snapshot import Snapshot, capture, restore
@@ -202,3 +202,21 @@ def test_a_snapshot_from_before_there_were_messages_is_read(rig: Rig) -> None:
         del image[name]
     old = restore(Snapshot(rig.hub.state.seq, b"", b"", msgspec.json.encode(image)))
     assert old.claims == rig.hub.state.claims and old.mail == State().mail and old.board == State().board
+
+
+def test_what_a_clock_gone_wild_stamped_counts_for_nothing(tmp_path: Path) -> None:
+    """Back on a clock that is right, its chat and offers are over and its conflicts are told again; letters stay."""
+    wild = FakeClock(9e9)
+    with running(tmp_path / "hub", wild) as rig:
+        rig.answer(say("from the future"))
+        rig.answer(say("a letter", to="ben"))
+        rig.answer(OfferResource(agent="ana", namespace="", name="db", note="", ttl_s=300.0))
+        rig.answer(take("t1"))
+        rig.reason(take("t2", "ben"))
+    with running(tmp_path / "hub", FakeClock()) as rig:
+        rig.reason(take("t3", "ben"))
+        assert inbox(rig, "ben") == ["a letter"]
+        assert list(rig.hub.state.board.open_offers(rig.hub.now())) == []
+        assert len(rig.hub.state.mail.box("ana")) == 2
+        rig.answer(say("now"))
+        assert inbox(rig, "ben") == ["a letter", "now"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -140,7 +141,7 @@ def test_export_and_import_carry_a_journal_over(tmp_path: Path, rounds: int) -> 
     document = archive.export(str(home), str(tmp_path / "out"))
     assert document["events"] == before.seq and os.stat(tmp_path / "out").st_mode & 0o777 == 0o600
     imported = restart.restart(str(other), str(tmp_path / "out"))
-    with running(other) as rig:
+    with running(other, FakeClock(time.time())) as rig:
         assert rig.hub.state.claims == before.claims
         assert rig.hub.incarnation == imported["incarnation"] == 2
         assert rig.answer(take("new", "dee", ("y",)))["epoch"] > before.epoch

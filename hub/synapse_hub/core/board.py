@@ -16,6 +16,7 @@ from synapse_git.constants import (
     MAX_NOTES,
     MAX_RESOURCES,
     MAX_TASK_NOTES,
+    MAXIMUM_TTL_SECONDS,
     NOTE_RETENTION_SECONDS,
 )
 from synapse_hub.core.events import NoteAdded, ResourceOffered
@@ -47,8 +48,8 @@ class Board(msgspec.Struct, frozen=True):
     offers: tuple[ResourceOffered, ...] = ()
 
     def open_offers(self, now: float) -> Iterator[ResourceOffered]:
-        """Those that have not ended."""
-        return (offer for offer in self.offers if offer.expires_at > now)
+        """Those that have not ended; what a clock gone wild offered has."""
+        return (offer for offer in self.offers if now < offer.expires_at <= now + MAXIMUM_TTL_SECONDS)
 
     def said_last(self, agent: str) -> NoteAdded | None:
         """The newest note of ``agent``."""

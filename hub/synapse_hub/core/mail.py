@@ -75,7 +75,7 @@ class Mail(msgspec.Struct, frozen=True):
     def noticed_lately(self, agent: str, about: str, now: float) -> bool:
         """Was ``agent`` told that already, a while ago at most?"""
         before = self.noticed.get((agent, about))
-        return before is not None and before[0] > now - NOTICE_COALESCE_SECONDS
+        return before is not None and _near(before[0], now, NOTICE_COALESCE_SECONDS)
 
     def box(self, agent: str) -> tuple[Message, ...]:
         """What was sent to ``agent`` alone and is not acknowledged."""
@@ -97,11 +97,16 @@ class Mail(msgspec.Struct, frozen=True):
     def _heard(self, agent: str, now: float, after: int) -> list[Message]:
         found = []
         for message in reversed(self.chat):
-            if message.seq <= after or message.sent.at <= now - CHAT_RETENTION_SECONDS:
+            if message.seq <= after or not _near(message.sent.at, now, CHAT_RETENTION_SECONDS):
                 break
             if message.sent.sender != agent:
                 found.append(message)
         return found
+
+
+def _near(at: float, now: float, seconds: float) -> bool:
+    """Is ``at`` less than ``seconds`` away? What a clock gone wild stamped is far, although it lies ahead."""
+    return abs(now - at) < seconds
 
 
 def delivered(mail: Mail, seq: int, sent: MessageSent) -> Mail:
@@ -109,7 +114,7 @@ def delivered(mail: Mail, seq: int, sent: MessageSent) -> Mail:
     message = Message(seq, sent)
     if sent.to is None:
         chat = (*mail.chat, message)[-MAX_RETAINED_CHAT:]
-        fresh = tuple(one for one in chat if one.sent.at > sent.at - CHAT_RETENTION_SECONDS)
+        fresh = tuple(one for one in chat if _near(one.sent.at, sent.at, CHAT_RETENTION_SECONDS))
         return msgspec.structs.replace(mail, chat=fresh)
     mail = _enclosed(mail, message, sent.to)
     return _noted(mail, (sent.to, sent.about), sent.at) if sent.about else mail
