@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+# What is to be known of a hub in no team. Spec: INV-MH-4.
+ALONE = "excludes nothing on other machines"
+
+
 def problem(document: Mapping[str, Any]) -> str:
     """``REASON: detail`` and a line for each conflict, then the way out."""
     conflicts = document.get("conflicts") or []

@@ -5,15 +5,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import gc
 import json
 import logging
 import os
+import signal
 import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+
+import uvicorn
 
 from synapse_git import __version__, address
 from synapse_git.errors import EXIT_BUG, EXIT_UNREACHABLE, EXIT_USAGE
@@ -158,9 +162,13 @@ def _run(state: str) -> None:
         spool.ingest(os.path.join(state, "overrides"), hub.transact)
         app = make_app(desk)
         listening = Listening(state, app, desk)
-        serve(
-            app, desk, listener, lookout=Lookout(os.environ, path), started=listening.open, ready=ready, round_=round_
-        )
+
+        async def started(server: uvicorn.Server) -> None:
+            await listening.open(server)
+            desk.embassy.keep_up()
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, listening.reload)
+
+        serve(app, desk, listener, lookout=Lookout(os.environ, path), started=started, ready=ready, round_=round_)
     finally:
         hub.stop()
         remove(path)

@@ -43,6 +43,11 @@ def run(call: Call) -> int:
     if worktrees:
         _show_worktrees(call, worktrees, tree)
         _show_foreign_edits(worktrees, reply["now"])
+    if here and (shared := here.settings.get("synapse.namespace")) and here.project() is None:
+        output.message(
+            f"note: no hub is named as the owner of {shared}, so this one {explain.ALONE}. "
+            f"Name one: synapse-git team init {phrase.shell(shared)}"
+        )
     return 0
 
 

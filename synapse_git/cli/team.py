@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from synapse_git import client
+from synapse_git import client, explain
 from synapse_git.cli import output, phrase, table
 from synapse_git.cli.verb import Argument, Option, Verb
 from synapse_git.errors import UsageError
@@ -90,7 +90,7 @@ def status(call: Call) -> int:
         output.result(told["broken"])
     if not told["namespaces"]:
         output.result(
-            "this hub is in no team. It grants what is asked of it here and excludes nothing on other machines: "
+            f"this hub is in no team. It grants what is asked of it here and {explain.ALONE}: "
             "synapse-git team init NAMESPACE, or team join URL"
         )
         return 0

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.box import Box, Result
@@ -50,3 +54,16 @@ def found(owner: Host, *options: str) -> tuple[str, str]:
 
 def join(host: Host, url: str, token: str) -> Result:
     return host.synapse("team", "join", url, "--name", host.name, stdin=token.encode() + b"\n")
+
+
+def heard(host: Host) -> None:
+    """Have the host's hub ask its peers now, as it does by itself every twenty seconds."""
+    os.kill(host.hub_pid(), signal.SIGHUP)
+
+
+def until(condition: Callable[[], bool], most_s: float = 10.0) -> None:
+    """Wait for it."""
+    end = time.monotonic() + most_s
+    while not condition():
+        assert time.monotonic() < end, "it did not come about"
+        time.sleep(0.05)

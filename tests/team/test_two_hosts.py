@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.box import Box
-from tests.team.hosts import NAMESPACE, Host, found, join, origin
-
-
-@pytest.fixture
-def team(box: Box, tmp_path: Path) -> Iterator[tuple[Host, Host]]:
-    """Host a, whose hub owns the namespace, and host b, which has joined."""
-    upstream = origin(box)
-    with Host(tmp_path, "a") as a, Host(tmp_path, "b") as b:
-        a.clone(upstream)
-        b.clone(upstream)
-        joined = join(b, *found(a))
-        assert joined.code == 0, joined.text
-        yield a, b
+from tests.team.hosts import NAMESPACE, Host, found, heard, join, until
 
 
 def test_inv_mh_1_one_path_has_one_holder_on_two_hosts(team: tuple[Host, Host]) -> None:
@@ -51,3 +39,128 @@ def test_a_commit_of_what_is_held_on_the_other_host_is_refused(team: tuple[Host,
     assert b.commit("docs/guide.md", "ben").code == 0
     refused = a.commit("src/b.py", "ana")
     assert refused.code == 1 and "b/ben" in refused.text
+
+
+def test_one_name_on_two_hosts_is_two_agents(team: tuple[Host, Host]) -> None:
+    """What ana holds on the one is in the way of ana on the other, and neither can speak for the other."""
+    a, b = team
+    assert a.synapse("claim", "src", "-t", "one", agent="ana").code == 0
+    assert b.synapse("claim", "src/a.py", "-t", "two", "--json", agent="ana").json()["reason"] == "SCOPE_CONFLICT"
+    assert b.synapse("release", "-t", "one", agent="ana").code == 1
+    assert b.commit("src/a.py", "ana").code == 1
+    assert a.synapse("claim", "docs", "--json", agent="b/ana").json()["reason"] == "NAME_OWNED"
+
+
+def test_a_forwarded_claim_is_used_like_any_other(team: tuple[Host, Host]) -> None:
+    """Seen, shown, renewed, updated, resumed, handed over and given back where it was taken."""
+    a, b = team
+    assert b.synapse("claim", "src/a.py", "-t", "login", agent="ben").code == 0
+    (listed,) = b.synapse("status", "--json").json()["claims"]
+    assert (listed["task_id"], listed["owner"], listed["paths"]) == ("login", "ben", ["src/a.py"])
+    assert "src/a.py" in b.synapse("show", "login").out
+    renewed = b.synapse("renew", "--json", agent="ben")
+    assert renewed.code == 0 and renewed.json()["epoch"] > listed["epoch"], renewed.text
+    assert b.synapse("update", "-t", "login", "--note", "half way", agent="ben").code == 0
+    assert b.synapse("checkpoint", "-t", "login", "--data", '{"at": 7}', agent="ben").code == 0
+    assert b.synapse("handoff", "cy", "-t", "login", agent="ben").code == 0
+    assert b.synapse("status", "--json").json()["claims"][0]["owner"] == "cy"
+    assert a.synapse("status", "--json").json()["claims"][0]["owner"] == "b/cy"
+    assert b.synapse("heartbeat", "--json", agent="cy").json()["claims"][0]["task_id"] == "login"
+    assert b.synapse("handoff", "a/ana", "-t", "login", agent="cy").code == 0
+    assert b.synapse("status", "--json").json()["claims"] == []
+    assert a.synapse("release", "-t", "login", agent="ana").code == 0
+
+
+def test_without_the_owner_nothing_is_granted_and_what_was_covered_a_moment_ago_goes_in(
+    team: tuple[Host, Host],
+) -> None:
+    """OWNER_UNREACHABLE names it; a live receipt needs no question, and everything else is refused."""
+    a, b = team
+    assert b.synapse("claim", "src/a.py", "-t", "login", agent="ben").code == 0
+    a.stop_hub()
+    refused = b.synapse("claim", "docs", "--json", agent="ben")
+    assert refused.code == 3 and refused.json()["reason"] == "OWNER_UNREACHABLE" and "a," in refused.json()["detail"]
+    assert b.commit("src/a.py", "ben").code == 0
+    refused = b.commit("docs/guide.md", "ben")
+    assert refused.code == 1 and "OWNER_UNREACHABLE" in refused.text
+    assert b.synapse("check", "docs", agent="ben").code == 3
+    b.done("git", "config", "synapse.guard.ownerDown", "warn")
+    assert b.commit("docs/guide.md", "ben").code == 0
+    a.done("synapse-git", "hub", "start")
+    b.done("git", "config", "--unset", "synapse.guard.ownerDown")
+    until(lambda: b.synapse("claim", "docs", agent="ben").code == 0)
+
+
+def test_what_is_taken_away_is_given_on_once_its_holders_hub_knows(team: tuple[Host, Host]) -> None:
+    """Until then nobody gets it, for its holder's commits still pass; then they are refused."""
+    a, b = team
+    assert b.synapse("claim", "src/a.py", "-t", "login", agent="ben").code == 0
+    taken = a.synapse("release", "-t", "login", "--force", "--reason", "urgent", agent="ana")
+    assert taken.code == 0, taken.text
+    assert a.synapse("claim", "src/a.py", "--json", agent="ana").json()["reason"] == "SCOPE_CONFLICT"
+    assert b.commit("src/a.py", "ben").code == 0
+    heard(b)
+    until(lambda: a.synapse("claim", "src/a.py", "-t", "mine", agent="ana").code == 0)
+    assert b.commit("src/a.py", "ben").code == 1
+    assert b.synapse("renew", "-t", "login", agent="ben").code == 1
+
+
+def _ungoverned(host: Host) -> bool:
+    return bool(host.synapse("claim", "docs", "--json").json().get("reason") == "UNGOVERNED")
+
+
+def _granted(host: Host) -> bool:
+    return host.synapse("claim", "docs", "-t", "t", agent="ana").code == 0
+
+
+def test_a_file_that_is_gone_or_broken_grants_nothing(team: tuple[Host, Host]) -> None:
+    """On either side: that the namespace has an owner is in the journal, and nobody falls back to granting alone."""
+    a, b = team
+    for host, other in ((a, b), (b, a)):
+        file = host.state / "hub.toml"
+        text = file.read_text()
+        for broken in ("", text.replace("owner", "ownr"), None):
+            if broken is None:
+                file.unlink()
+            else:
+                file.write_text(broken)
+            heard(host)
+            until(partial(_ungoverned, host))
+            assert host.commit("docs/guide.md", "ana").code == 1
+            host.done("git", "reset", "-q", "--hard")
+        file.write_text(text)
+        heard(host)
+        until(partial(_granted, host))
+        assert host.synapse("release", "-t", "t", agent="ana").code == 0
+        assert other.synapse("status").code == 0
+
+
+def test_a_token_counts_once_and_only_for_the_hub_it_is_of(box: Box, tmp_path: Path) -> None:
+    """A second use, a garbled one, and one given to another hub are refused with what to do."""
+    with Host(tmp_path, "a") as a, Host(tmp_path, "b") as b, Host(tmp_path, "c") as c:
+        url, token = found(a)
+        assert join(b, url, token).code == 0
+        assert "used up" in join(c, url, token).text
+        assert "no token" in join(c, url, "nonsense").text
+        _, foreign = found(c)
+        refused = join(b, url, foreign)
+        assert refused.code == 1 and "not the hub that gave the token out" in refused.text
+        second = join(c, *found(a))
+        assert second.code == 1 and "CONTESTED" in second.text
+
+
+@pytest.mark.parametrize("joined", [False, True])
+def test_inv_mh_4_two_default_hubs_exclude_nothing_between_them(tmp_path: Path, joined: bool, box: Box) -> None:
+    """Each grants the same path for itself, and says so; in a team only one of them does."""
+    upstream = box.init("api")
+    with Host(tmp_path, "a") as a, Host(tmp_path, "b") as b:
+        a.clone(upstream)
+        b.clone(upstream)
+        if joined:
+            assert join(b, *found(a)).code == 0
+        codes = [host.synapse("claim", "src", "-t", "t", agent="ana").code for host in (a, b)]
+        assert codes == ([0, 1] if joined else [0, 0])
+        for verb in ("team", "hub"):
+            assert ("excludes nothing on other machines" in a.synapse(verb, "status").out) is not joined
+        a.done("git", "config", "synapse.namespace", NAMESPACE)
+        assert ("excludes nothing on other machines" in a.synapse("status").err) is not joined

@@ -248,11 +248,14 @@ class KeepReceipt(Command, frozen=True):
 
 
 class RefreshReceipts(Command, frozen=True):
-    """All that the owner says this hub's agents hold in the namespaces, asked at ``sent_at`` by the lease clock."""
+    """All that the owner says this hub's agents hold in the namespaces, asked at ``sent_at`` by the lease clock.
+
+    ``revoked``: what it took away, each as (namespace, task id, epoch).
+    """
 
     namespaces: tuple[str, ...]
     held: tuple[KeepReceipt, ...]
-    revoked: tuple[tuple[str, str], ...]
+    revoked: tuple[tuple[str, str, int], ...]
     sent_at: float
 
 

@@ -23,20 +23,25 @@ from synapse_hub.hub import Answered, Hub
 if TYPE_CHECKING:
     from synapse_hub.federation.forward import Forwarder
     from synapse_hub.federation.link import Link, Reply
+    from synapse_hub.federation.refresh import Refresher
 
 log = logging.getLogger("synapse_hub")
 
 _PART_BYTES = MAX_BODY_BYTES - 65_536
 
 
+Transact = Callable[[AnyCommand], Awaitable[Answered]]
+
+
 class Embassy:
     """On the event loop only. ``transact``: the hub's own writer."""
 
-    def __init__(self, hub: Hub, team: Team, transact: Callable[[AnyCommand], Awaitable[Answered]]) -> None:
+    def __init__(self, hub: Hub, team: Team, transact: Transact) -> None:
         self._hub = hub
         self._team = team
         self._transact = transact
         self._forwarder: Forwarder | None = None
+        self._refresher: Refresher | None = None
         self._pending: set[asyncio.Future[Any]] = set()
 
     @property
@@ -47,10 +52,36 @@ class Embassy:
             self._forwarder = Forwarder(self._hub, self._transact, self._team.foreign)
         return self._forwarder
 
+    def keep_up(self) -> None:
+        """Keep receipts good from now on, if this hub has peers; again after the file was changed."""
+        if not self._team.settled.peers:
+            return
+        if self._refresher is None:
+            from synapse_hub.federation.refresh import Refresher
+
+            self._refresher = Refresher(self._hub, self._team, self._transact, self.forwarder)
+            self._keep(asyncio.ensure_future(self._refresher.run()))
+        self._refresher.nudge()
+
+    def _keep(self, task: asyncio.Future[Any]) -> None:
+        self._pending.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Future[Any]) -> None:
+        self._pending.discard(task)
+        if not task.cancelled() and (bug := task.exception()):
+            # Receipts run out by themselves; nothing is granted for want of this.
+            log.critical("a bug in the team's errands", exc_info=bug)
+
     async def forward(self, peer: str, errand: Errand) -> Reply | Answered | Refusal:
         """As `Forwarder.forward`."""
         link = self._link(peer)
-        return link if isinstance(link, Refusal) else await self.forwarder.forward(link, errand)
+        if isinstance(link, Refusal):
+            return link
+        found = await self.forwarder.forward(link, errand)
+        if isinstance(found, Refusal) and self._refresher:
+            self._refresher.nudge()
+        return found
 
     def _link(self, peer: str) -> Link | Refusal:
         from synapse_hub.federation.link import unreachable
@@ -98,9 +129,7 @@ class Embassy:
 
     def keep_alive(self, agent: str) -> None:
         """`extend`, without waiting for it."""
-        task = asyncio.ensure_future(self.extend(agent))
-        self._pending.add(task)
-        task.add_done_callback(self._pending.discard)
+        self._keep(asyncio.ensure_future(self.extend(agent)))
 
     async def extend(self, agent: str) -> list[dict[str, Any]] | Refusal:
         """Have the owners extend what ``agent`` holds there; all of it, as they tell it."""

@@ -102,6 +102,10 @@ class Team:
         """The namespaces that the file says are this hub's."""
         return [name for name, entry in self.settled.namespaces.items() if entry.owner == self.id]
 
+    def parties(self, peer: str) -> list[str]:
+        """The namespaces that ``peer`` has a part in, as far as the file says. Nobody else can contest them."""
+        return [name for name, entry in self.settled.namespaces.items() if peer in (entry.owner, *entry.members)]
+
     def exclusion(self, namespace: str) -> str:
         """``repository`` or ``worktree``; '' where nobody owns it."""
         known = self._hub.state.team.governed.get(namespace)

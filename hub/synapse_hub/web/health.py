@@ -33,4 +33,5 @@ async def health(desk: Desk, _: Request) -> Response:
         socket=desk.socket_path,
         journal=desk.journal_path,
         claims=len(desk.hub.state.claims),
+        team=desk.team.id,
     )

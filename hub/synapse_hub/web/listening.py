@@ -44,6 +44,7 @@ class Listening:
         self._team = desk.team
         self._server: uvicorn.Server | None = None
         self._open: set[str] = set()
+        self._reloading: asyncio.Future[None] | None = None
         desk.open_for_peers = self.open_for_peers
 
     async def open(self, server: uvicorn.Server) -> None:
@@ -54,6 +55,17 @@ class Listening:
                 await self._ensure(server, name)
             except (OSError, ValueError) as error:
                 log.error("%s in hub.toml cannot be opened: %s", name, error)
+
+    def reload(self) -> None:
+        """Read the file anew, and go by it."""
+        self._reloading = asyncio.ensure_future(self._reload())
+
+    async def _reload(self) -> None:
+        async with self._team.turn:
+            await asyncio.to_thread(self._team.load, self._desk.hub.transact)
+        if self._server is not None:
+            await self.open(self._server)
+        self._desk.embassy.keep_up()
 
     async def open_for_peers(self) -> Place:
         """Where peers come in, from now on if they did not before. Raises: Rejected."""

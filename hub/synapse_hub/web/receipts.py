@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import unquote
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from synapse_hub.core.claim import Claim, peer_of
 from synapse_hub.core.outcome import claim_document
+from synapse_hub.core.team.decide import contests
+from synapse_hub.federation.assertion import assertions
 from synapse_hub.web import answer
 from synapse_hub.web.desk import Desk, Rejected
 from synapse_hub.web.party import peer
@@ -19,6 +22,10 @@ async def receipts(desk: Desk, request: Request) -> Response:
     hub = peer(request)
     if not hub:
         raise Rejected("NOT_AUTHORISED", "receipts are for other hubs", "Ask for claims: GET /v2/claims")
+    owns = [unquote(name) for name in request.headers.get("synapse-owns", "").split(",") if name]
+    for assertion in assertions(desk.team, hub, owns):
+        if contests(desk.hub.state.team, assertion):
+            await desk.transact(assertion)
     state, now = desk.hub.state, desk.hub.now()
     principals = [held for name, held in state.by_principal.items() if peer_of(name) == hub]
     claims = [claim for held in principals for key in held if (claim := state.live(key, now))]

@@ -46,8 +46,22 @@ def _owning(file: HubFile, body: TeamInitBody) -> HubFile:
     remotes = tuple(dict.fromkeys((*(known.remotes if known else ()), *body.remotes)))
     exclusion = body.exclusion or (known.exclusion if known else "repository")
     entry = Namespace(owner=file.id, remotes=remotes, exclusion=exclusion, members=known.members if known else ())
-    listen = _place(body.listen) or file.listen or Place(_ANYWHERE[0], 0)
+    listen = _listening(file, body.listen) or Place(_ANYWHERE[0], 0)
     return msgspec.structs.replace(file, listen=listen, namespaces={**file.namespaces, body.namespace: entry})
+
+
+def _listening(file: HubFile, given: str) -> Place | None:
+    """Where to listen for peers: as ``given``, but where the file says so already it stays. Raises: Rejected."""
+    wanted, known = _place(given), file.listen
+    if known is None or wanted is None:
+        return known or wanted
+    if wanted.host != known.host or wanted.port not in (0, known.port):
+        raise Rejected(
+            "INVALID_REQUEST",
+            f"this hub listens at {known} already",
+            "Leave out --listen, or change hub.toml and restart the hub",
+        )
+    return known
 
 
 async def join(desk: Desk, request: Request) -> Response:
@@ -61,8 +75,7 @@ async def join(desk: Desk, request: Request) -> Response:
     except ValueError as error:
         raise Rejected("INVALID_REQUEST", f"that is no token: {error}", "Give it as team init printed it") from None
     file = _named(desk, body.name)
-    if listen := _place(body.listen):
-        file = msgspec.structs.replace(file, listen=listen)
+    file = msgspec.structs.replace(file, listen=_listening(file, body.listen))
     try:
         certificate = await joining.certificate_at(body.url, expected)
         identity = desk.team.identity
@@ -221,6 +234,7 @@ async def _change(desk: Desk, file: HubFile) -> None:
     try:
         hubfile.parse(hubfile.render(file))
         await asyncio.to_thread(desk.team.change, file, desk.hub.transact)
+        desk.embassy.keep_up()
     except hubfile.Wrong as error:
         raise Rejected("INVALID_REQUEST", str(error)) from None
     except OSError as error:

@@ -89,15 +89,16 @@ def _govern(team: Team, command: GovernNamespace, now: float) -> Decided:
 
 def _hear(team: Team, command: HearAssertion, now: float) -> Decided:
     """Spec: INV-CR-4. Healed by nothing but the word of whoever contested it."""
-    known = team.governed.get(command.namespace)
-    if known is None or command.by == known.owner:
+    if not contests(team, command):
         return Decided([], {})
-    contested = command.by in known.contested_by
-    if command.owns and not contested:
-        return Decided([OwnershipContested(at=now, namespace=command.namespace, by=command.by)], {})
-    if contested and not command.owns:
-        return Decided([OwnershipSettled(at=now, namespace=command.namespace, by=command.by)], {})
-    return Decided([], {})
+    kind = OwnershipContested if command.owns else OwnershipSettled
+    return Decided([kind(at=now, namespace=command.namespace, by=command.by)], {})
+
+
+def contests(team: Team, command: HearAssertion) -> bool:
+    """Is it news, whether ``by`` owns what another hub owns as far as this one knows?"""
+    known = team.governed.get(command.namespace)
+    return known is not None and command.by != known.owner and command.owns != (command.by in known.contested_by)
 
 
 def _receipt(command: KeepReceipt, now: float) -> ReceiptKept:
@@ -116,16 +117,18 @@ def _receipt(command: KeepReceipt, now: float) -> ReceiptKept:
 def _refresh(team: Team, command: RefreshReceipts, now: float) -> Decided:
     """What the owner listed counts, but for tasks about which something was under way at the time or still is."""
     told = {one.claim.key: one for one in command.held}
+    revoked = {(namespace, task_id): epoch for namespace, task_id, epoch in command.revoked}
     events: list[AnyEvent] = []
     for key, one in told.items():
         if not team.in_doubt(key, now) and _older(team, key, one.owner_seq, command.sent_at):
             events.append(_receipt(one, now))
     for key, receipt in team.receipts.items():
-        if key in told or key[0] not in command.namespaces or team.in_doubt(key, now):
+        if key in told or key[0] not in command.namespaces:
             continue
-        if receipt.at <= command.sent_at or key in command.revoked:
-            cause = "revoked" if key in command.revoked else "ended"
-            events.append(ReceiptEnded(at=now, namespace=key[0], task_id=key[1], cause=cause))
+        if receipt.claim.epoch <= revoked.get(key, 0):
+            events.append(ReceiptEnded(at=now, namespace=key[0], task_id=key[1], cause="revoked"))
+        elif receipt.at <= command.sent_at and not team.in_doubt(key, now):
+            events.append(ReceiptEnded(at=now, namespace=key[0], task_id=key[1], cause="ended"))
     return Decided(events, {})
 
 
