@@ -21,6 +21,10 @@ BODIES: dict[str, dict[str, Any]] = {
     "/v2/overrides": {
         "agent": "eve", "namespace": "", "worktree": "wt:1", "paths": ["a"], "action": "commit", "reason_text": "x",
     },
+    "/v2/messages": {"agent": "eve", "to": "ana", "body": "x"},
+    "/v2/ack": {"agent": "eve", "seq": 1},
+    "/v2/notes": {"agent": "eve", "text": "x"},
+    "/v2/resources": {"agent": "eve", "name": "x"},
     "/v2/worktrees": {"worktree": "wt:1", "root": "/x"},
 }  # fmt: skip
 _OTHER_ROUTES = ["/v2/claims", "/v2/events", "/v2/health"]

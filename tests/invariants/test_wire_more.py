@@ -12,8 +12,10 @@ import httpx
 import pytest
 
 from synapse_git.constants import DEFAULT_RESOURCE_TTL_SECONDS, MAX_BODY_BYTES, MAX_JSON_DEPTH, MAX_MESSAGE_BYTES
+from synapse_git.protocol import MessageBody
 from synapse_hub.web.app import make_app
 from synapse_hub.web.desk import PEER, Desk
+from synapse_hub.web.messages import message_command
 from tests.hub.desk import FakeClock, Rig, running
 
 Ask = Callable[..., tuple[int, dict[str, Any]]]
@@ -216,3 +218,27 @@ def test_the_board_on_the_wire(ask: Ask, rig: Rig) -> None:
         assert ask("POST", target, body)[1]["reason"] == "INVALID_REQUEST"
     assert ask("POST", "/v2/notes", {"agent": "ana", "text": "x", "task_id": " "})[1]["reason"] == "INVALID_TASK"
     assert ask("GET", "/v2/notes?since=1")[0] == ask("GET", "/v2/resources?x=1")[0] == 400
+
+
+class OneHere:
+    """Presence as a session of ``agent`` alone would have it."""
+
+    def __init__(self, agent: str) -> None:
+        self._agent = agent
+
+    def reaches(self, to: str | None, sender: str) -> bool:
+        return self._agent == to or (to is None and self._agent != sender)
+
+
+def test_inv_dg_3_delivered_says_that_a_session_was_open_and_no_more(rig: Rig) -> None:
+    """Of the recipient; of anyone else, where it goes to all. The message waits in any case."""
+    desk = Desk(rig.hub, presence=OneHere("ben"))
+    for sender, to, expected in (
+        ("ana", "ben", True),
+        ("ana", "cyd", False),
+        ("ana", None, True),
+        ("ben", None, False),
+    ):
+        command = message_command(desk, MessageBody(agent=sender, to=to, body="hi"))
+        assert rig.answer(command)["delivered"] is expected
+    assert [one.sent.delivered for one in rig.hub.state.mail.waiting("ben", rig.clock.at)] == [True, True]

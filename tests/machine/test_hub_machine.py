@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
-from synapse_hub.core.commands import AnyCommand, ExpireDue, Keyed, TakeClaim
+from synapse_hub.core.commands import AnyCommand, ExpireDue, Keyed, SendMessage, TakeClaim
 from synapse_hub.core.events import ClaimGranted, TaskHandedOff
 from synapse_hub.core.outcome import Decided, Outcome, Refusal
 from synapse_hub.core.state import State
@@ -65,6 +65,7 @@ class HubMachine(CoreMachine):
         self.seq = 0
         self.waiting: list[Asleep] = []
         self.arrivals = 0
+        self.letters: list[str] = []
         ShakyStore.fail = ""
         self.rig = Rig(self.directory, self.clock, ShakyStore)
         super().__init__()
@@ -192,6 +193,23 @@ class HubMachine(CoreMachine):
             assert again.answer.get("replayed", False) is (how == "after")
             self.epochs += [] if again.events else [again.answer["epoch"]]
 
+    @rule(how=st.sampled_from(["", "before", "after"]), restarted=st.booleans())
+    def say(self, how: str, restarted: bool) -> None:
+        """INV-DG-3, INV-JA-2: what was acknowledged waits; what was left unknown is what the journal says it is."""
+        self.arrivals += 1
+        body = f"letter {self.arrivals}"
+        ShakyStore.fail = how
+        outcome = self.rig.hub.transact(SendMessage(sender="ana", to="ben", body=body)).outcome
+        assert (isinstance(outcome, Refusal) and outcome.reason == UNKNOWN) is bool(how)
+        ShakyStore.fail = ""
+        self.await_granting()
+        if how != "before":
+            self.letters.append(body)
+        if restarted:
+            self.restart()
+        self.settle()
+        self.serve()
+
     def await_granting(self) -> None:
         patience = time.monotonic() + 10
         while not self.rig.hub.granting:
@@ -201,16 +219,16 @@ class HubMachine(CoreMachine):
     @rule()
     def restart(self) -> None:
         """INV-RR-1: a hub that was stopped knows everything but who waited."""
-        before = self.living()
+        before = self.living(), self.state.mail.boxes
         self.rig.hub.stop()
         self.dismiss()
         self.rig = Rig(self.directory, self.clock, ShakyStore)
-        assert self.living() == before
+        assert (self.living(), self.state.mail.boxes) == before
 
     @rule()
     def crash(self) -> None:
         """Its files as they lie there, with nothing folded in or written after the last answer."""
-        before = self.living()
+        before = self.living(), self.state.mail.boxes
         self.starts += 1
         directory = Path(self.scratch.name) / str(self.starts)
         directory.mkdir()
@@ -221,7 +239,7 @@ class HubMachine(CoreMachine):
         self.dismiss()
         self.directory = directory
         self.rig = Rig(directory, self.clock, ShakyStore)
-        assert self.living() == before
+        assert (self.living(), self.state.mail.boxes) == before
 
     def dismiss(self) -> None:
         """Nobody waits beyond the end of a hub, and nobody is left without an answer."""
@@ -249,6 +267,11 @@ class HubMachine(CoreMachine):
     def those_who_wait_have_no_answer(self) -> None:
         """A waiter is asleep if and only if the model lets it."""
         assert all(one.answers.empty() for one in self.waiting)
+
+    @invariant()
+    def letters_wait(self) -> None:
+        """INV-DG-3: all that were acknowledged and no other, in order."""
+        assert [one.sent.body for one in self.state.mail.box("ben") if not one.notice] == self.letters
 
     def teardown(self) -> None:
         """At the end everything expires, and a last replay tells an empty registry with the epochs kept."""

@@ -30,6 +30,8 @@ def _gauges(desk: Desk) -> Iterator[str]:
         ("worktrees", "Worktrees in the register.", len(state.worktrees)),
         ("waiting", "Claims that wait for others to end.", hub.waiting),
         ("followers", "Streams that follow the journal.", desk.followers),
+        ("letters", "Messages that wait for the one agent they are for.", len(state.mail.letters)),
+        ("notices", "Messages of the hub that wait.", len(state.mail.notices)),
         ("idempotency_keys", "Answers kept for retries.", len(state.answers)),
         ("granting", "1 while claims can be granted.", int(hub.granting)),
         ("epoch", "The highest epoch ever stamped.", state.epoch),
