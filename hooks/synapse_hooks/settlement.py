@@ -76,7 +76,7 @@ def settle(run: Run, here: Checkout, names: Sequence[str], *, merged: str) -> No
 
     ``merged``: what HEAD was before it took in another branch, '' if it did not.
     """
-    wanted = policy.of(here)
+    wanted, ended = policy.of(here), _ended(here.git_dir)
     agent = identity.who(None, run.env, here.outer.git_dir)
     try:
         line = starter.connect_running(run.hub(here), deadline=time.monotonic() + CLIENT_DEADLINE_SECONDS)
@@ -85,25 +85,35 @@ def settle(run: Run, here: Checkout, names: Sequence[str], *, merged: str) -> No
         with line:
             _expect_nothing(here.git_dir)
             committed = commits.made(run.asking, names)
-            _settle_one(line, run, here, agent, wanted, "commit", committed)
-            left = _claims(line, agent, here.tree(), here.namespace())
+            _settle_one(line, run, here, agent, wanted, "commit", committed, ended)
+            left = _claims(line, agent, here.tree(), here.namespace(), ended)
             if any(wanted.release_on(claim["task_id"]) != "manual" for claim in left):
                 judged.expect(here.git_dir)
             if merged:
                 brought = git.ask([*commits.BETWEEN, merged, "HEAD", "--"], run.asking)[1]
                 for there in _taken_in(run, here):
-                    _settle_one(line, run, there, agent, wanted, "merge", brought)
+                    _settle_one(line, run, there, agent, wanted, "merge", brought, ended)
     except HubUnreachable:
         return
 
 
+def _ended(git_dir: str) -> float:
+    """When the operation moved HEAD, after which an edit is another piece of work. Unix seconds."""
+    for name in ("logs/HEAD", "HEAD"):
+        try:
+            return os.stat(f"{git_dir}/{name}").st_mtime
+        except OSError:
+            pass
+    return time.time()
+
+
 def _settle_one(
-    line: Line, run: Run, there: Checkout, agent: str, wanted: Policy, moment: str, finished: bytes
+    line: Line, run: Run, there: Checkout, agent: str, wanted: Policy, moment: str, finished: bytes, ended: float
 ) -> None:
     """Look through the claims in one checkout, and in the shared tree it belongs to, that go back at ``moment``."""
     claims = [
         claim
-        for claim in _claims(line, agent, there.tree(), there.namespace())
+        for claim in _claims(line, agent, there.tree(), there.namespace(), ended)
         if wanted.release_on(claim["task_id"]) == moment
     ]
     if not claims or not finished:
@@ -117,22 +127,31 @@ def _settle_one(
 
 
 def _give_back(line: Line, claim: dict[str, Any], kept: Sequence[str]) -> None:
-    """All of the claim but ``kept``; the epoch makes sure that it is still the very same."""
+    """All of the claim but ``kept``: the epoch makes sure that it is still the very same, the instant that nobody edits
+    under it again.
+    """
     body = {name: claim[name] for name in ("task_id", "namespace", "epoch")} | {"agent": claim["owner"]}
     if kept:
         body["paths"] = [scope.to_wire(path) for path in kept[:MAX_DECLARED_PATHS]]
     target = "/v2/claim" if kept else "/v2/release"
-    line.ask("POST", target, [("Content-Type", "application/json")], json.dumps(body).encode())
+    headers = [("Content-Type", "application/json"), ("Synapse-Unedited-Since", repr(claim["seen"]))]
+    line.ask("POST", target, headers, json.dumps(body).encode())
 
 
-def _claims(line: Line, agent: str, tree: str, namespace: str) -> list[dict[str, Any]]:
-    """What ``agent`` and its subagents hold in ``tree``, and ``agent`` in the shared one of ``namespace``."""
+def _claims(line: Line, agent: str, tree: str, namespace: str, ended: float) -> list[dict[str, Any]]:
+    """What ``agent`` and its subagents hold in ``tree``, and ``agent`` in the shared one of ``namespace``.
+
+    ``seen``: ``ended`` (Unix seconds) by the hub's clock.
+    """
     filters = [f"worktree={verdict.quote(tree)}"] if tree else []
     filters += [f"agent={verdict.quote(agent)}&worktree=&namespace={verdict.quote(namespace)}"] if namespace else []
     found: list[dict[str, Any]] = []
     for filtered in filters:
         answer = line.ask("GET", f"/v2/claims?limit={_PAGE}&{filtered}")
-        found += json.loads(answer.body).get("claims", []) if answer.status == 200 else []
+        if answer.status == 200:
+            page = json.loads(answer.body)
+            seen = page["now"] - max(0.0, time.time() - ended)
+            found += [claim | {"seen": seen} for claim in page["claims"]]
     return [claim for claim in found if claim["owner"] == agent or identity.acts_for(agent, claim["owner"])]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from synapse_git import starter
+from synapse_git import document, starter
 from synapse_git.constants import HOOK_DEADLINE_SECONDS, HOOK_START_DEADLINE_SECONDS
 from synapse_git.errors import HubUnreachable, Refused
 
@@ -119,14 +119,14 @@ def _judge(line: Line, change: Change, part: Part, *, moved: bool = False) -> st
     word = answer.headers.get("synapse-verdict", "")
     if answer.status == 200 and word == "allow":
         return ""
-    document = parse(answer)
+    problem = parse(answer)
     if answer.status == 200 and word == "warn":
         from synapse_git import explain
 
-        return explain.problem(document)
+        return explain.problem(problem)
     if pending := answer.headers.get("synapse-pending"):
-        document["pending"] = int(pending)
-    raise Refused(document)
+        problem["pending"] = int(pending)
+    raise Refused(problem)
 
 
 def parse(answer: Answer) -> dict[str, Any]:
@@ -135,18 +135,16 @@ def parse(answer: Answer) -> dict[str, Any]:
     Raises:
         HubUnreachable: it is none, so that what answered is no hub that this version can talk to.
     """
-    import json
-
     try:
-        document = json.loads(answer.body)
+        found = document.read(answer.body)
     except ValueError:
-        document = None
-    if not isinstance(document, dict) or "reason" not in document:
+        found = None
+    if not isinstance(found, dict) or "reason" not in found:
         raise HubUnreachable(
             f"the hub gave an answer (status {answer.status}) that this version does not understand. "
             "Restart it: synapse-git hub stop"
         )
-    return document
+    return found
 
 
 def quote(text: str) -> str:

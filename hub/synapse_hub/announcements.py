@@ -6,7 +6,7 @@ Nothing is granted or refused by it. It is lost with the hub, and then nobody is
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from synapse_git.constants import EDIT_MEMORY_SECONDS, MAX_REMEMBERED_EDITS, PRESENCE_SECONDS
 from synapse_hub.core.attribution import Announced
@@ -38,6 +38,14 @@ class Announcements:
         """What was said of a path and is remembered, oldest first."""
         said = self._said.get((tree, path), ())
         return [one for one in said if one.at > now - EDIT_MEMORY_SECONDS]
+
+    def intended(self, since: float) -> Iterator[tuple[TreeKey, str]]:
+        """What was about to be edited after that instant; a path may come more than once."""
+        for at, (tree, path) in reversed(self._order):
+            if at <= since:
+                return
+            if any(one.at > since and not one.written for one in self._said.get((tree, path), ())):
+                yield tree, path
 
     def enter(self, tree: TreeKey, agent: str, now: float) -> None:
         """``agent`` does something in ``tree``."""

@@ -41,6 +41,9 @@ def _changed(call: Call, verb: str, done: str, nothing: str) -> int:
         output.result(f"{agent['name']} {done if agent['changed'] else nothing}: {agent['file']}{copy}")
         if note := agent.get("note"):
             output.result(f"  {note}")
+    here = call.checkout_if_any()
+    if verb == "install" and here and not here.guarded():
+        output.message("note: this repository has no guard, and without it no edit is judged: synapse-git install")
     return 0
 
 

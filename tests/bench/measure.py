@@ -61,10 +61,11 @@ def turns(
     return taken
 
 
-def process(argv: Sequence[str | Path], env: Mapping[str, str], cwd: Path) -> Action:
+def process(argv: Sequence[str | Path], env: Mapping[str, str], cwd: Path, *, stdin: Path | str = os.devnull) -> Action:
     """An action that runs a program to its end, which must be a good one."""
 
-    quiet = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in (0, 1, 2)]
+    quiet = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in (1, 2)]
+    quiet.append((os.POSIX_SPAWN_OPEN, 0, str(stdin), os.O_RDONLY, 0))
     words = [str(word) for word in argv]
 
     def run() -> None:

@@ -122,6 +122,7 @@ _HOLDING = [
     broken("automatic claims fill the quota", (EDITS, "MAX_CLAIMS_PER_AGENT - RESERVED_FOR_NAMED_CLAIMS", "MAX_CLAIMS_PER_AGENT")),
     broken("an edit claims although it is refused", (EDITS, "    if verdict.refused:\n", "    if verdict.refused and not verdict.unclaimed:\n")),
     broken("a directory is claimed although others are in it", (EDITS, "return next(overlap.others(tree, path, command.agent), None) is None", "return True")),
+    broken("what is edited again is given back", ("hub/synapse_hub/web/closing.py", "    if _edited(desk, claim, set(kept), since):", "    if False:")),
     broken("many edits claim everything", (_CORE + "coarsening.py", "if parent != ROOT and", "if")),
     broken("the guard judges dead leases", (GUARD, "return self._state.claims[key].live(self.now)", "return True")),
     broken("the guard looks at one tree", (GUARD, '[("", shared)] + (', "[] + (")),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from synapse_git import identity
+from synapse_git import document, identity, starter
 from tests.box import Box
 from tests.hooking import allowed, claim, refused
 from tests.tools.harness import Session
@@ -246,3 +246,21 @@ def agents(box: Box, repo: Path) -> list[dict[str, str]]:
     """What `agents status` says of Claude Code, for the project and for the user."""
     found: list[dict[str, str]] = box.synapse("agents", "status", "claude", "--json", cwd=repo).json()["agents"]
     return found
+
+
+def test_nothing_is_given_back_under_an_edit_that_was_allowed_meanwhile(box: Box, project: Path) -> None:
+    """A release that rests on an older look is refused; one that has seen the last edit is done."""
+    session = Session(box, "claude", "s1", project)
+    assert before(session, project / "src/a.py") == FREE
+    with starter.connect(box.env, deadline=time.monotonic() + 10, start_deadline=time.monotonic() + 10) as line:
+        page = document.read(line.ask("GET", "/v2/claims").body)
+        (one,) = page["claims"]
+        body = {"task_id": one["task_id"], "agent": one["owner"], "namespace": one["namespace"]}
+
+        def release(since: float) -> tuple[int, str]:
+            headers = [("Content-Type", "application/json"), ("Synapse-Unedited-Since", repr(since))]
+            answer = line.ask("POST", "/v2/release", headers, document.write(body).encode())
+            return answer.status, document.read(answer.body).get("reason", "")
+
+        assert release(page["now"] - 5) == (409, "VERSION_MISMATCH")
+        assert release(page["now"]) == (200, "")

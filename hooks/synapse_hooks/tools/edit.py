@@ -21,27 +21,42 @@ def objection(found: Occasion, env: Mapping[str, str]) -> str:
     Raises:
         SynapseError: a name or a policy that cannot be used.
     """
-    from synapse_hooks import gate, judged
-    from synapse_hooks.tools import refusal
-
     changes = [_change(found, here, paths, env) for here, paths in place.guarded(found.paths, found.cwd, env)]
     if len(changes) > 1:  # nothing may be claimed in one while another refuses
         for change, policy, here in changes:
             claims, change.claims = change.claims, False
-            if refused := gate.objection(change, policy, env, here):
-                return refusal.text(refused)
+            if reason := _refused(change, policy, here, env):
+                return reason
             change.claims = claims
     for change, policy, here in changes:
-        if refused := gate.objection(change, policy, env, here):
-            return refusal.text(refused)
+        if reason := _refused(change, policy, here, env):
+            return reason
         if change.hub_id:
-            judged.expect(here.git_dir)
-            binding.confirm(env, here.outer.common_dir, change.hub_id)
-        if change.strange:
-            from synapse_hooks.tools import registration
-
-            registration.enter(here, change.agent, env)
+            _claimed(change, here, env)
     return ""
+
+
+def _refused(change: Change, policy: Policy | None, here: Checkout, env: Mapping[str, str]) -> str:
+    from synapse_hooks import gate
+
+    found = gate.objection(change, policy, env, here)
+    if found is None:
+        return ""
+    from synapse_hooks.tools import refusal
+
+    return refusal.text(found)
+
+
+def _claimed(change: Change, here: Checkout, env: Mapping[str, str]) -> None:
+    """A claim was taken: have it go back on the commit, and the worktree listed."""
+    from synapse_hooks import judged
+
+    judged.expect(here.git_dir)
+    binding.confirm(env, here.outer.common_dir, change.hub_id)
+    if change.strange:
+        from synapse_hooks.tools import registration
+
+        registration.enter(here, change.agent, env)
 
 
 def _change(

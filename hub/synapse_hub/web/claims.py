@@ -45,6 +45,7 @@ from synapse_hub.core.lease import clamp_ttl
 from synapse_hub.core.outcome import claim_document
 from synapse_hub.core.state import State
 from synapse_hub.web import answer
+from synapse_hub.web.closing import closing
 from synapse_hub.web.desk import Desk, Rejected, label, read, remark, task_name
 from synapse_hub.web.errand import Errand, extended, forwarded
 from synapse_hub.web.party import named, owner, peer, principal, recipient
@@ -72,7 +73,8 @@ async def claim(desk: Desk, request: Request) -> Response:
     keyed = _keyed(request, "claim", raw, command)
     if abroad := owner(desk, request, command.namespace):
         return await forwarded(desk, request, abroad, Errand("claim", raw, command, command.principal, wait_s=wait_s))
-    answered = await (desk.transact_patiently(keyed, request, wait_s) if wait_s else desk.transact(keyed))
+    async with closing(desk, request, (command.namespace, command.task_id), command.paths or ()):
+        answered = await (desk.transact_patiently(keyed, request, wait_s) if wait_s else desk.transact(keyed))
     tree = command.worktree or ""
     unknown = tree.startswith("wt:") and tree not in desk.hub.state.worktrees
     return answer.of(answered, {"Synapse-Worktree": "unknown"} if unknown else None, hub_id=desk.hub.hub_id)
@@ -85,7 +87,8 @@ async def release(desk: Desk, request: Request) -> Response:
     if body.force and not reason.strip():
         raise Rejected("INVALID_REQUEST", "a forced release needs a reason", "Give reason_text: the holder is told it")
     command = ReleaseClaim(**_task(desk, request, body), force=body.force, reason_text=reason)
-    return await _decided(desk, request, "release", raw, command)
+    async with closing(desk, request, (command.namespace, command.task_id), ()):
+        return await _decided(desk, request, "release", raw, command)
 
 
 async def update(desk: Desk, request: Request) -> Response:

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from synapse_git.constants import HUB_AGENT, MAX_BODY_BYTES, MAX_NAME_BYTES, MAX_NOTE_BYTES
 from synapse_git.protocol import Malformed, T, parse
 from synapse_hub.announcements import Announcements
+from synapse_hub.closings import Closings
 from synapse_hub.core.commands import AnyCommand
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.federation.embassy import Embassy
@@ -57,6 +58,7 @@ class Desk:
         self.socket_path = socket_path
         self.journal_path = journal_path
         self.announcements = Announcements()
+        self.closings = Closings()
         self.watchers = Watchers()
         self._followers: set[asyncio.Event] = set()
         self._answers: deque[tuple[asyncio.Future[Answered], Answered]] = deque()

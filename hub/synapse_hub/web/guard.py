@@ -123,6 +123,8 @@ async def _judge_json(desk: Desk, request: Request) -> tuple[Trial, list[str], b
         paths = [scope.normalise(from_wire(path)) for path in body.paths]
     except InvalidScope as error:
         raise Rejected("INVALID_SCOPE", str(error)) from None
+    if body.action == "edit":
+        await desk.closings.over()
     trial = Trial.begin(desk, request, question)
     trial.judge(paths)
     return trial, paths if body.action == "edit" else [], body.claim
@@ -134,6 +136,7 @@ async def _judge_edit(desk: Desk, request: Request) -> tuple[Trial, list[str]]:
     if question.action != "edit":
         raise Rejected("INVALID_REQUEST", "Synapse-Claim goes with the action edit")
     given = [part for part in (await read_capped(request)).split(b"\0") if part]
+    await desk.closings.over()
     try:
         paths = list(dict.fromkeys(scope.normalise(scope.from_bytes(part)) for part in given))
     except InvalidScope as error:
