@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 
 from immutables import Map
@@ -224,8 +225,8 @@ def _scope_conflict(conflicts: list[Conflict]) -> Refusal:
     return Refusal(
         "SCOPE_CONFLICT",
         f"{path} overlaps what {first.claim.owner} holds",
-        f"Nothing was claimed. Ask {first.claim.owner} to hand it over, claim other paths, or wait: "
-        f"synapse-git claim --wait 10m {path}",
+        f"Nothing was claimed. Ask {first.claim.owner} to hand it over (synapse-git send --to "
+        f"{shlex.quote(first.claim.owner)} TEXT), claim other paths, or wait: synapse-git claim --wait 10m {path}",
         conflicts,
     )
 
