@@ -14,7 +14,16 @@ from typing import NamedTuple
 import pytest
 
 from synapse_hub import hub
-from synapse_hub.core.commands import AnyCommand, ExpireDue, HandOff, SaveCheckpoint
+from synapse_hub.core import mail
+from synapse_hub.core.commands import (
+    AddNote,
+    AnyCommand,
+    ExpireDue,
+    HandOff,
+    OfferResource,
+    SaveCheckpoint,
+    SendMessage,
+)
 from synapse_hub.core.state import State
 from synapse_hub.hub import Answered
 from synapse_hub.journal import journal, sqlite
@@ -48,7 +57,7 @@ def scaled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def day_of(number: int) -> Iterable[AnyCommand]:
-    """Claims under keys, some handed on, some left to expire with their checkpoint, and refusals."""
+    """Claims under keys, some handed on, some left to expire with their checkpoint, refusals; and talk about it."""
     for at in range(TASKS_A_DAY):
         task, agent = f"{number}-{at}", f"agent {number % 30}-{at % 7}"
         path = (f"d{at}/f",)
@@ -61,6 +70,9 @@ def day_of(number: int) -> Iterable[AnyCommand]:
             yield keyed(give(task, f"next {at}"), key=f"r{task}")
         else:
             yield keyed(give(task, agent), key=f"r{task}")
+        yield SendMessage(sender=agent, to=f"late {number}" if at % 2 else None, body="done soon")
+        yield AddNote(agent=agent, namespace="", task_id=task, text="half done")
+        yield OfferResource(agent=agent, namespace="", name=f"port {at}", note="", ttl_s=300.0)
 
 
 def lived(rig: Rig, days: Iterable[int]) -> Size:
@@ -126,6 +138,8 @@ def restarted(directory: Path, last: State) -> list[str]:
     replayed = state.seq - opened._snapshot_seq
     opened.close()
     found = [] if state.claims == last.claims and state.epoch == last.epoch else ["a restart tells another state"]
+    if (mail.image(state.mail), state.board) != (mail.image(last.mail), last.board):
+        found.append("a restart tells other messages, notes or offers")
     if replayed > 2 * journal.SNAPSHOT_EVERY + 10 * TASKS_A_DAY or (LONG and took > 1.0):
         found.append(f"a restart replays {replayed} rows in {took:.1f} s")
     return found
