@@ -97,6 +97,7 @@ judge_references() {
 		lines=$((lines + 1))
 		values=${line% *}
 		case $line in
+		*' ref:'*) ;; # another branch, and no other commit
 		*' HEAD' | *' refs/heads/'*)
 			[ "${values% *}" = "${values#* }" ] || break
 			;;
