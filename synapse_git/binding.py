@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-from synapse_git import address, starter
+from synapse_git import address
 from synapse_git.constants import HOOK_DEADLINE_SECONDS
 from synapse_git.errors import CheckoutError, HubUnreachable
 from synapse_git.record import FOLDER
@@ -110,11 +110,11 @@ def under(env: Mapping[str, str], common_dir: str) -> Mapping[str, str]:
 
 def _check_identity(env: Mapping[str, str], bound: Binding, chosen: str) -> None:
     """One hub may be reached in several ways, out of a container for example."""
+    from synapse_git import document, starter  # wanted by few, and this module is imported before Git is asked
+
     line = starter.connect_running(env, deadline=time.monotonic() + HOOK_DEADLINE_SECONDS)
     if line is None:
         return  # whoever asks next says so
-    from synapse_git import document
-
     with line:
         try:
             found = document.read(line.ask("GET", "/v2/health").body).get("hub_id")

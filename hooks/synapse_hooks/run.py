@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import checkout
+from synapse_git import binding, checkout
 from synapse_git.errors import CheckoutError
 
 TYPE_CHECKING = False
@@ -64,8 +64,6 @@ class Run:
         Raises:
             HubUnreachable: it is another than can be asked from here.
         """
-        from synapse_git import binding  # while Git is at work, with what asks the hub
-
         return binding.under(self.env, here.outer.common_dir)
 
     def ask_settings(self, here: Checkout) -> Question | None:
