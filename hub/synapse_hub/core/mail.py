@@ -114,8 +114,8 @@ def delivered(mail: Mail, seq: int, sent: MessageSent) -> Mail:
     message = Message(seq, sent)
     if sent.to is None:
         chat = (*mail.chat, message)[-MAX_RETAINED_CHAT:]
-        fresh = tuple(one for one in chat if _near(one.sent.at, sent.at, CHAT_RETENTION_SECONDS))
-        return msgspec.structs.replace(mail, chat=fresh)
+        first = next(at for at, one in enumerate(chat) if _near(one.sent.at, sent.at, CHAT_RETENTION_SECONDS))
+        return msgspec.structs.replace(mail, chat=chat[first:])
     mail = _enclosed(mail, message, sent.to)
     return _noted(mail, (sent.to, sent.about), sent.at) if sent.about else mail
 
