@@ -17,7 +17,7 @@ from synapse_hooks import changes, commits, judged, verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from synapse_git.checkout import Checkout
@@ -118,15 +118,15 @@ def _settle_one(
     ]
     if not claims or not finished:
         return
-    done, dirty = Reach(_names(finished, there)), Reach(_names(_unfinished(run, there), there))
+    done, dirty = Reach(names_of(finished, there)), Reach(names_of(unfinished(there, run.env), there))
     for claim in claims:
         held = [explain.wire_path(path) for path in claim["paths"]] or [scope.ROOT]
         kept = [path for path in held if dirty.touches(path) or not done.touches(path)]
         if kept != held:
-            _give_back(line, claim, kept)
+            give_back(line, claim, kept)
 
 
-def _give_back(line: Line, claim: dict[str, Any], kept: Sequence[str]) -> None:
+def give_back(line: Line, claim: dict[str, Any], kept: Sequence[str]) -> None:
     """All of the claim but ``kept``: the epoch makes sure that it is still the very same, the instant that nobody edits
     under it again.
     """
@@ -155,13 +155,14 @@ def _claims(line: Line, agent: str, tree: str, namespace: str, ended: float) -> 
     return [claim for claim in found if claim["owner"] == agent or identity.acts_for(agent, claim["owner"])]
 
 
-def _unfinished(run: Run, there: Checkout) -> bytes:
+def unfinished(there: Checkout, env: Mapping[str, str]) -> bytes:
     """What is changed or untracked in the checkout, as NUL-terminated paths. Ignored files are nobody's work."""
-    _, output, _ = git.ask(["-C", there.root, *_STATUS], git.scrubbed(run.env))
+    _, output, _ = git.ask(["-C", there.root, *_STATUS], git.scrubbed(env))
     return b"".join(entry[3:].rstrip(b"/") + b"\0" for entry in output.split(b"\0")[:-1])
 
 
-def _names(paths: bytes, there: Checkout) -> list[str]:
+def names_of(paths: bytes, there: Checkout) -> list[str]:
+    """NUL-terminated ``paths`` as the tree of ``there`` calls them."""
     return scope.from_bytes(changes.spelled(paths, there)[:-1]).split("\0") if paths else []
 
 

@@ -225,3 +225,26 @@ def test_a_plugin_is_a_file_of_its_own(tmp_path: Path) -> None:
         with pytest.raises(CheckoutError, match="not ours"):
             act()
     assert file.read_text() == "export const Mine = 1\n"
+
+
+OBJECTS = st.dictionaries(st.text(max_size=4) | st.just("hooks"), VALUES, max_size=4)
+
+
+@given(OBJECTS, st.sampled_from([None, 1, 2, "\t"]), st.sampled_from(["\n", "\r\n"]), st.sampled_from(LISTING))
+def test_any_configuration_comes_out_as_it_went_in(value: Any, indent: Any, newline: str, harness: str) -> None:
+    """With the record to the byte, without it to the value, unless it is refused."""
+    ours = Entries(harness, hook.dialect(harness))
+    text = json.dumps(value, indent=indent).replace("\n", newline)
+    segments: list[str] = []
+    try:
+        full = ours.put(text, segments)
+    except CheckoutError:
+        return
+    assert ours.state(full) == "installed"
+    assert ours.take(full, segments) == text
+    left = jsonc.parse(ours.take(full, [])).value
+    kept = {event: entries for event, entries in value.get("hooks", {}).items() if entries or event in left["hooks"]}
+    assert {k: v for k, v in left.items() if k not in ("hooks", "version")} == {
+        k: v for k, v in value.items() if k not in ("hooks", "version")
+    }
+    assert left.get("hooks", {}) == kept

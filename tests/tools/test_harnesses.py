@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,7 @@ def test_two_agents_and_a_linked_worktree(box: Box, harness: str, project: Path)
     assert "ana" in two.command("echo x >> docs/guide.md")
     assert two.command("cat docs/guide.md") == FREE
     assert one.edited(project / "src/a.py") == FREE
+    time.sleep(0.01)  # what was allowed in the same instant would count as edited again
     assert one.end() == FREE
     assert two.edit(project / "src/a.py") == FREE
 
@@ -136,3 +138,31 @@ def test_coverage_is_seen_in_status_and_doctor(box: Box, harness: str, project: 
 def test_instructions_are_ten_lines(box: Box, harness: str, project: Path) -> None:
     """For a file that agents read."""
     assert len(box.done("synapse-git", "agents", "instructions").splitlines()) == 10
+
+
+@pytest.mark.parametrize("harness", ["codex"])
+def test_the_end_of_a_turn_keeps_what_is_not_committed(box: Box, harness: str, project: Path) -> None:
+    """A session that goes on has its changes protected, and nothing besides."""
+    session = agent(box, harness, "s1", project)
+    assert session.edit(project / "src/a.py") == FREE
+    assert session.edit(project / "src/b.py") == FREE
+    box.write("src/a.py", "a = 2\n", cwd=project)
+    time.sleep(0.01)
+    session.end()
+    assert held(box) == {identity.alias(harness, "s1"): ["src/a.py"]}
+    box.done("git", "commit", "-qam", "mine", cwd=project, env={"CODEX_SESSION_ID": "s1"})
+    session.end()
+    assert held(box) == {}
+
+
+@pytest.mark.parametrize("harness", ["claude"])
+def test_a_file_of_a_submodule_belongs_to_its_superproject(box: Box, harness: str, project: Path) -> None:
+    """Under the submodule's prefix, whichever of both the agent is in."""
+    library = box.init("library")
+    allow = ("-c", "protocol.file.allow=always")
+    box.done("git", *allow, "submodule", "add", "-q", str(library), "lib", cwd=project)
+    session = agent(box, harness, "s1", project, cwd=project / "lib")
+    claim(box, "ana", "lib/docs", cwd=project)
+    assert "lib/docs/guide.md is held by ana" in session.edit(project / "lib/docs/guide.md")
+    assert session.edit("src/a.py") == FREE
+    assert held(box) == {identity.alias(harness, "s1"): ["lib/src/a.py"]}

@@ -21,8 +21,7 @@ class Codex(Claude):
         "PreToolUse": occasion.BEFORE,
         "PostToolUse": occasion.AFTER,
         "SessionStart": occasion.START,
-        # It tells of no session's end. What a turn edited and did not commit is claimed again by the next edit.
-        "Stop": occasion.END,
+        "Stop": occasion.TURN_END,  # of a session's end it does not tell
     }
     files: ClassVar[dict[str, str]] = {"apply_patch": "command", "Edit": "file_path", "Write": "file_path"}
     shell = ("Bash",)

@@ -72,10 +72,10 @@ def _follow(speaks: Dialect, found: Occasion) -> dict[str, Any]:
 
         news = session.news(found, os.environ)
         return speaks.tell(news) if news else {}
-    elif found.moment in (occasion.END, occasion.SUBAGENT_END):
+    elif found.moment in (occasion.END, occasion.SUBAGENT_END, occasion.TURN_END):
         from synapse_hooks.tools import session
 
-        session.end(found, os.environ)
+        (session.pause if found.moment == occasion.TURN_END else session.end)(found, os.environ)
     return {}
 
 

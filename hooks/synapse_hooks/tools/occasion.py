@@ -7,7 +7,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Moments.
-BEFORE, AFTER, START, END, SUBAGENT_END, OTHER = "before", "after", "start", "end", "subagent end", "other"
+BEFORE, AFTER, START, OTHER = "before", "after", "start", "other"
+TURN_END, SUBAGENT_END, END = "turn end", "subagent end", "end"
 
 
 class Malformed(ValueError):

@@ -61,8 +61,7 @@ export const SynapseGit = async ({ directory }) => {
     event: async ({ event }) => {
       const about = event.properties ?? {}
       if (event.type === "session.created" && about.info?.parentID) parents.set(about.info.id, about.info.parentID)
-      if (event.type === "session.idle" && parents.has(about.sessionID))
-        await ask("session.idle", session(about.sessionID))
+      if (event.type === "session.idle") await ask("session.idle", session(about.sessionID))
       if (event.type === "session.deleted" && about.info) await ask("session.deleted", session(about.info.id))
     },
   }

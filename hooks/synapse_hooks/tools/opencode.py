@@ -24,10 +24,16 @@ class OpenCode(Dialect):
         "tool.execute.before": occasion.BEFORE,
         "tool.execute.after": occasion.AFTER,
         "session.deleted": occasion.END,
-        "session.idle": occasion.SUBAGENT_END,
+        "session.idle": occasion.TURN_END,
     }
     files: ClassVar[dict[str, str]] = dict.fromkeys(("edit", "multiedit", "write"), "filePath path")
     shell = ("bash",)
+
+    def read(self, payload: dict[str, Any], event: str) -> Occasion:
+        found = super().read(payload, event)
+        if found.moment == occasion.TURN_END and found.subagent:
+            found.moment = occasion.SUBAGENT_END  # which has one turn only
+        return found
 
     def with_tool(self, found: Occasion, tool: str, given: dict[str, Any]) -> Occasion:
         if tool in ("patch", "apply_patch"):

@@ -82,6 +82,34 @@ def end(found: Occasion, env: Mapping[str, str]) -> None:
         pass  # they run out
 
 
+def pause(found: Occasion, env: Mapping[str, str]) -> None:
+    """A turn is over, where nobody tells of a session's end: give back what has nothing uncommitted in it."""
+    from synapse_hooks import settlement
+
+    here = place.around(found.cwd, env)
+    line = _connect(env, here) if here else None
+    if here is None or line is None:
+        return
+    me = identity.of_session(found.harness, found.session, "", env, here.outer.git_dir)
+    try:
+        with line:
+            claims = [one for one in _claims(line, f"&agent={quote(me)}") if _automatic_in(one, here.tree())]
+            if not claims:
+                return
+            dirty = settlement.Reach(settlement.names_of(settlement.unfinished(here, env), here))
+            for claim in claims:
+                held = [explain.wire_path(path) for path in claim["paths"]]
+                kept = [path for path in held if dirty.touches(path)]
+                if kept != held:
+                    settlement.give_back(line, claim, kept)
+    except HubUnreachable:
+        pass  # they run out
+
+
+def _automatic_in(claim: dict[str, Any], tree: str) -> bool:
+    return bool(claim["worktree"] == tree and claim["task_id"].startswith(AUTOMATIC))
+
+
 def _end_one(line: Line, claim: dict[str, Any], heir: str) -> None:
     """The epoch makes sure that it is still the very same claim."""
     body = {name: claim[name] for name in ("task_id", "namespace", "epoch")} | {"agent": claim["owner"]}
@@ -101,7 +129,7 @@ def _connect(env: Mapping[str, str], here: Checkout | None) -> Line | None:
 
 
 def _claims(line: Line, filters: str) -> Iterator[dict[str, Any]]:
-    """All pages; ``ahead``: how many seconds the wall clock is ahead of the hub's."""
+    """All pages; ``seen``: when, by the hub's clock; ``ahead``: how many seconds the wall clock is ahead of that."""
     after: str | None = ""
     while after is not None:
         answer = line.ask("GET", f"/v2/claims?limit={_PAGE}{filters}{after and f'&after={quote(after)}'}")
@@ -109,5 +137,5 @@ def _claims(line: Line, filters: str) -> Iterator[dict[str, Any]]:
             return
         page = document.read(answer.body)
         for claim in page["claims"]:
-            yield claim | {"ahead": time.time() - page["now"]}
+            yield claim | {"ahead": time.time() - page["now"], "seen": page["now"]}
         after = page["next"]
