@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from pathlib import Path
 
 import pytest
 
-from synapse_git import document, identity, starter
+from synapse_git import checkout, document, identity, protocol, starter
+from synapse_hooks.tools import report
 from tests.box import Box
 from tests.hooking import allowed, claim, refused
 from tests.tools.harness import Session
@@ -159,16 +161,20 @@ def test_commands_are_checked_for_what_they_name(box: Box, project: Path) -> Non
     assert held(box) == {}
 
 
-@pytest.mark.parametrize(
-    "raw", [b"", b"{", b"[]", b'"x"', b"\xff", b'{"tool_name": 1}', b'{"tool_input": [1]}', b"[" * 9999]
-)
-def test_what_cannot_be_understood_locks_nobody_out(raw: bytes, box: Box, project: Path) -> None:
+GARBAGE = [b"", b"{", b"[]", b'"x"', b"\xff", b'{"tool_name": 1}', b'{"tool_input": [1]}', b"[" * 9999]
+
+
+def test_what_cannot_be_understood_locks_nobody_out(box: Box, project: Path) -> None:
     """A malformed payload ends without a veto, with a line that says so and without a traceback."""
-    (ended,) = Session(box, "claude", "s1", project).fire("PreToolUse", raw, "Write")
-    assert ended.code not in (0, 2)
-    assert ended.out == ""
-    assert "runs unchecked" in ended.err
-    assert ended.err.count("\n") == 1
+    session = Session(box, "claude", "s1", project)
+    for raw in GARBAGE:
+        (ended,) = session.fire("PreToolUse", raw, "Write")
+        assert ended.code not in (0, 2)
+        assert ended.out == ""
+        assert "runs unchecked" in ended.err
+        assert ended.err.count("\n") == 1
+    (ended,) = session.fire("PreToolUse", session.payload("write", path="a\0b"), "Write")
+    assert (ended.code in (0, 2), ended.out) == (False, "")
 
 
 def test_an_installation_that_is_gone_stops_nothing(box: Box, project: Path) -> None:
@@ -224,6 +230,18 @@ def test_an_edit_is_reported_after_it_was_made(box: Box, project: Path) -> None:
     session = Session(box, "claude", "s1", project)
     assert before(session, project / "src/a.py") == FREE
     assert session.say("PostToolUse", "after", path=str(project / "src/a.py")) == ""
+
+
+def test_what_is_reported_is_what_the_hub_takes(box: Box, project: Path) -> None:
+    """Paths with the digests of their content, null for a file that is gone."""
+    here = checkout.find(str(project), box.env)
+    said = document.write(report.body("ana", here, ["src/a.py", "gone", "src"])).encode()
+    digest = hashlib.sha256((project / "src/a.py").read_bytes()).hexdigest()
+    told = protocol.parse(said, protocol.EditsBody)
+    assert [(one.path, one.sha256) for one in told.edits] == [("src/a.py", digest), ("gone", None), ("src", None)]
+    asked = time.monotonic() + 10
+    with starter.connect(box.env, deadline=asked, start_deadline=asked) as line:
+        assert line.ask("POST", "/v2/edits", [("Content-Type", "application/json")], said).status == 200
 
 
 def test_install_prints_and_status_tells(box: Box, repo: Path) -> None:

@@ -134,8 +134,7 @@ def test_coverage_is_seen_in_status_and_doctor(box: Box, harness: str, project: 
     assert "synapse-git agents install claude --project" in looked.out
 
 
-@pytest.mark.parametrize("harness", ["claude"])
-def test_instructions_are_ten_lines(box: Box, harness: str, project: Path) -> None:
+def test_instructions_are_ten_lines(box: Box) -> None:
     """For a file that agents read."""
     assert len(box.done("synapse-git", "agents", "instructions").splitlines()) == 10
 

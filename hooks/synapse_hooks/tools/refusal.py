@@ -17,9 +17,14 @@ def text(refused: Refused | HubUnreachable) -> str:
         )
     lines = [explain.problem(refused.problem), "Nothing was changed."]
     if conflicts := refused.problem.get("conflicts"):
-        holders = ", ".join(dict.fromkeys(str(item["owner"]) for item in conflicts))
+        holders = list(dict.fromkeys(str(item["owner"]) for item in conflicts))
         lines.append(
-            f"Work on other files meanwhile, or ask {holders} to hand over or release. "
+            f"Work on other files meanwhile, or ask for it: synapse-git send --to {_word(holders[0])} TEXT    "
             "What is held: synapse-git status    Wait for it: synapse-git claim --wait 10m PATH"
         )
     return "\n".join(lines)
+
+
+def _word(name: str) -> str:
+    """``name`` as one word of a shell."""
+    return name if name.replace("-", "").replace("/", "").isalnum() else "'" + name.replace("'", "'\\''") + "'"

@@ -14,7 +14,7 @@ from synapse_hooks.tools import place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from synapse_git.checkout import Checkout
     from synapse_hooks.tools.occasion import Occasion
@@ -31,16 +31,21 @@ def send(found: Occasion, env: Mapping[str, str]) -> None:
         agent = identity.of_session(found.harness, found.session, found.subagent, env, here.outer.git_dir)
         if not agent:
             continue
-        edits = [{"path": scope.to_wire(path), "sha256": _digest(here, path)} for path in paths]
-        body = {"agent": agent, "namespace": here.namespace(), "worktree": here.tree(), "edits": edits}
+        said = document.write(body(agent, here, paths)).encode()
         try:
             where = binding.under(env, here.outer.common_dir)
             line = starter.connect_running(where, deadline=time.monotonic() + HOOK_DEADLINE_SECONDS)
             if line:
                 with line:
-                    line.ask("POST", "/v2/edits", [("Content-Type", "application/json")], document.write(body).encode())
+                    line.ask("POST", "/v2/edits", [("Content-Type", "application/json")], said)
         except HubUnreachable:
             return
+
+
+def body(agent: str, here: Checkout, paths: Sequence[str]) -> dict[str, object]:
+    """What is sent: each path with the digest of what stands there now, null where nothing does."""
+    edits = [{"path": scope.to_wire(path), "sha256": _digest(here, path)} for path in paths]
+    return {"agent": agent, "namespace": here.namespace(), "worktree": here.tree(), "edits": edits}
 
 
 def _digest(here: Checkout, path: str) -> str | None:
@@ -49,8 +54,13 @@ def _digest(here: Checkout, path: str) -> str | None:
         descriptor = os.open(f"{here.outer.root}/{path}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
-    with open(descriptor, "rb") as file:
+    try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
             return None
-        return identity.sha256(file.read())
+        with open(descriptor, "rb", closefd=False) as file:
+            return identity.sha256(file.read())
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
