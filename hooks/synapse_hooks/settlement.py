@@ -71,6 +71,49 @@ def _up(path: str) -> Iterator[str]:
         yield path
 
 
+class _Holder:
+    """Whose claims are looked at over ``line``, and when the operation ``ended`` (Unix seconds)."""
+
+    __slots__ = ("agent", "ended", "env", "line", "wanted")
+
+    def __init__(self, line: Line, agent: str, wanted: Policy, ended: float, env: Mapping[str, str]) -> None:
+        self.line = line
+        self.agent = agent
+        self.wanted = wanted
+        self.ended = ended
+        self.env = env
+
+    def claims(self, there: Checkout) -> list[dict[str, Any]]:
+        """What the agent and its subagents hold in ``there``, and the agent in the shared tree that it belongs to.
+
+        ``seen``: the end of the operation by the hub's clock.
+        """
+        tree, namespace, agent = there.tree(), there.namespace(), self.agent
+        filters = [f"worktree={verdict.quote(tree)}"] if tree else []
+        if namespace:
+            filters.append(f"agent={verdict.quote(agent)}&worktree=&namespace={verdict.quote(namespace)}")
+        found: list[dict[str, Any]] = []
+        for filtered in filters:
+            answer = self.line.ask("GET", f"/v2/claims?limit={_PAGE}&{filtered}")
+            if answer.status == 200:
+                page = json.loads(answer.body)
+                seen = page["now"] - max(0.0, time.time() - self.ended)
+                found += [claim | {"seen": seen} for claim in page["claims"]]
+        return [claim for claim in found if claim["owner"] == agent or identity.acts_for(agent, claim["owner"])]
+
+    def settle(self, there: Checkout, moment: str, finished: bytes) -> None:
+        """Give back what ``finished`` covers of the claims in ``there`` that go back at ``moment``."""
+        claims = [claim for claim in self.claims(there) if self.wanted.release_on(claim["task_id"]) == moment]
+        if not claims or not finished:
+            return
+        done, dirty = Reach(names_of(finished, there)), Reach(names_of(unfinished(there, self.env), there))
+        for claim in claims:
+            held = [explain.wire_path(path) for path in claim["paths"]] or [scope.ROOT]
+            kept = [path for path in held if dirty.touches(path) or not done.touches(path)]
+            if kept != held:
+                give_back(self.line, claim, kept)
+
+
 def settle(run: Run, here: Checkout, names: Sequence[str], *, merged: str) -> None:
     """Give back what the agent holds and the commits ``names`` have finished.
 
@@ -84,15 +127,14 @@ def settle(run: Run, here: Checkout, names: Sequence[str], *, merged: str) -> No
             return
         with line:
             _expect_nothing(here.git_dir)
-            committed = commits.made(run.asking, names)
-            _settle_one(line, run, here, agent, wanted, "commit", committed, ended)
-            left = _claims(line, agent, here.tree(), here.namespace(), ended)
-            if any(wanted.release_on(claim["task_id"]) != "manual" for claim in left):
+            holder = _Holder(line, agent, wanted, ended, run.env)
+            holder.settle(here, "commit", commits.made(run.asking, names))
+            if any(wanted.release_on(claim["task_id"]) != "manual" for claim in holder.claims(here)):
                 judged.expect(here.git_dir)
             if merged:
                 brought = git.ask([*commits.BETWEEN, merged, "HEAD", "--"], run.asking)[1]
                 for there in _taken_in(run, here):
-                    _settle_one(line, run, there, agent, wanted, "merge", brought, ended)
+                    holder.settle(there, "merge", brought)
     except HubUnreachable:
         return
 
@@ -107,25 +149,6 @@ def _ended(git_dir: str) -> float:
     return time.time()
 
 
-def _settle_one(
-    line: Line, run: Run, there: Checkout, agent: str, wanted: Policy, moment: str, finished: bytes, ended: float
-) -> None:
-    """Look through the claims in one checkout, and in the shared tree it belongs to, that go back at ``moment``."""
-    claims = [
-        claim
-        for claim in _claims(line, agent, there.tree(), there.namespace(), ended)
-        if wanted.release_on(claim["task_id"]) == moment
-    ]
-    if not claims or not finished:
-        return
-    done, dirty = Reach(names_of(finished, there)), Reach(names_of(unfinished(there, run.env), there))
-    for claim in claims:
-        held = [explain.wire_path(path) for path in claim["paths"]] or [scope.ROOT]
-        kept = [path for path in held if dirty.touches(path) or not done.touches(path)]
-        if kept != held:
-            give_back(line, claim, kept)
-
-
 def give_back(line: Line, claim: dict[str, Any], kept: Sequence[str]) -> None:
     """All of the claim but ``kept``: the epoch makes sure that it is still the very same, the instant that nobody edits
     under it again.
@@ -136,23 +159,6 @@ def give_back(line: Line, claim: dict[str, Any], kept: Sequence[str]) -> None:
     target = "/v2/claim" if kept else "/v2/release"
     headers = [("Content-Type", "application/json"), ("Synapse-Unedited-Since", repr(claim["seen"]))]
     line.ask("POST", target, headers, json.dumps(body).encode())
-
-
-def _claims(line: Line, agent: str, tree: str, namespace: str, ended: float) -> list[dict[str, Any]]:
-    """What ``agent`` and its subagents hold in ``tree``, and ``agent`` in the shared one of ``namespace``.
-
-    ``seen``: ``ended`` (Unix seconds) by the hub's clock.
-    """
-    filters = [f"worktree={verdict.quote(tree)}"] if tree else []
-    filters += [f"agent={verdict.quote(agent)}&worktree=&namespace={verdict.quote(namespace)}"] if namespace else []
-    found: list[dict[str, Any]] = []
-    for filtered in filters:
-        answer = line.ask("GET", f"/v2/claims?limit={_PAGE}&{filtered}")
-        if answer.status == 200:
-            page = json.loads(answer.body)
-            seen = page["now"] - max(0.0, time.time() - ended)
-            found += [claim | {"seen": seen} for claim in page["claims"]]
-    return [claim for claim in found if claim["owner"] == agent or identity.acts_for(agent, claim["owner"])]
 
 
 def unfinished(there: Checkout, env: Mapping[str, str]) -> bytes:
