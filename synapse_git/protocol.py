@@ -177,6 +177,17 @@ class WatchedBody(Body, frozen=True, kw_only=True):
     settled: bool = False
 
 
+class QuarantinedBody(Body, frozen=True, kw_only=True):
+    """A watcher has put a holder's content back; what ``agent`` wrote is kept as ``quarantine``."""
+
+    agent: str
+    namespace: str = ""
+    worktree: str
+    task_id: str
+    path: WirePath
+    quarantine: str
+
+
 class WatcherBody(Body, frozen=True, kw_only=True):
     """How a worktree is watched: not ``live`` for a ``reason``; ``foreground``, if by somebody's own command."""
 

@@ -38,6 +38,7 @@ BODIES: dict[str, type[protocol.Body]] = {
     "POST /v2/edits": protocol.EditsBody,
     "POST /v2/watched": protocol.WatchedBody,
     "POST /v2/watchers": protocol.WatcherBody,
+    "POST /v2/quarantined": protocol.QuarantinedBody,
     "POST /v2/worktrees": protocol.WorktreeBody,
     "POST /v2/team/init": protocol.TeamInitBody,
     "POST /v2/team/join": protocol.TeamJoinBody,

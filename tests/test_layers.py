@@ -27,7 +27,7 @@ LIGHT = frozenset(
 ) | {"checkout", "governed", "identity", "explain", "policy"}
 FOUNDATION = LIGHT | {"protocol"}
 # What the watcher asks the hub through, as the command line does.
-ASKING = LIGHT | {"client", "document"}
+ASKING = LIGHT | {"client", "document", "quarantine"}
 HEAVY = ("typing", "enum", "re", "json", "subprocess", "dataclasses", "socket", "argparse")
 FORBIDDEN_NAMES = ("manager", "helper", "helpers", "util", "utils", "common")
 MAXIMUM_LINES = 450

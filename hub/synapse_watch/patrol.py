@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterable, Mapping
 from synapse_git.checkout import Checkout
 from synapse_git.errors import SynapseError
 from synapse_watch import content, stream
+from synapse_watch.content import Content
 from synapse_watch.picture import Mark, Picture
 from synapse_watch.report import Edit, Report
+from synapse_watch.restore import Restore
 from synapse_watch.stream import Stream, Unwatchable
 from synapse_watch.truth import Truth, Unanswered
 
@@ -35,8 +37,10 @@ log = logging.getLogger("synapse_watch")
 
 
 class Patrol:
-    """``tell`` is called with each edit in another's scope, ``stand`` with each new state and the reason for it, and
-    again every ``repeat_s``; ``settle`` with how many files Git moved along with HEAD, once for each move.
+    """``tell`` is called with each edit in another's scope and the name under which it is kept, '' where it was left.
+
+    ``stand`` with each new state and the reason for it, and again every ``repeat_s``; ``settle`` with how many files
+    Git moved along with HEAD, once for each move.
     ``since``: what changed from then on (Unix seconds) and before the watch began counts as well.
     """
 
@@ -45,7 +49,7 @@ class Patrol:
         here: Checkout,
         env: Mapping[str, str],
         *,
-        tell: Callable[[Edit], None],
+        tell: Callable[[Edit, str], None],
         stand: Callable[[str, str], None],
         settle: Callable[[int], None] = lambda _: None,
         repeat_s: float = float("inf"),
@@ -55,6 +59,7 @@ class Patrol:
         self._git_dir = here.git_dir
         self._truth = Truth(here, env)
         self._report = Report(here, env)
+        self._restore = Restore(here, env, self._truth, self._report)
         self._tell = tell
         self._stand = stand
         self._settle = settle
@@ -83,7 +88,7 @@ class Patrol:
                 if not begun:
                     self._begin()
                     begun = True
-                self._round()
+                self._round(stop)
             except (SynapseError, Unanswered, Unwatchable) as error:
                 if not os.path.isdir(self._git_dir) or not os.path.isdir(self._root):
                     break
@@ -95,28 +100,30 @@ class Patrol:
             self._stream.close()
 
     def _begin(self) -> None:
-        self._open()
+        opened = self._open()
+        self._restore.consult()
+        self._restore.catch_up()
         self._head_mark, self._head = self._truth.head_mark(), self._truth.head()
         now = time.time()
         found, self._picture = Picture({}, min(self._since, now)).missed(self._truth.dirty(), self._look, now)
         # Since when something is gone nothing tells.
         self._judge([path for path in found if content.look(self._full(path))] if self._since < now else [])
         self._look_due = time.monotonic() + _NOW_AND_THEN_S
+        self._now(*opened)
 
-    def _open(self) -> None:
-        """Watch anew, so that directories which went unwatched are seen from now on."""
+    def _open(self) -> tuple[str, str]:
+        """Watch anew, so that directories which went unwatched are seen from now on; the state, and why."""
         old = self._stream
         try:
             self._stream = Stream(os.fsdecode(self._root))
         except Unwatchable as error:
-            self._now("degraded", f"{error}. Looking at all files every {_DEGRADED_S:.0f} s")
-            return
+            return "degraded", f"{error}. Looking at all files every {_DEGRADED_S:.0f} s"
         if old:
             old.close()
-        self._now("live", "")
+        return "live", ""
 
-    def _round(self) -> None:
-        for path in self._gather(self._pause()):
+    def _round(self, stop: threading.Event) -> None:
+        for path in self._gather(self._pause(), stop):
             self._pending[path] = None
         if (self._pending or self._doubtful) and self._truth.busy():
             return
@@ -137,12 +144,12 @@ class Patrol:
         due = min([self._look_due, self._repeat_due, *self._doubtful.values()])
         return min(max(due - time.monotonic(), _BUSY_POLL_S), _LONGEST_S)
 
-    def _gather(self, timeout_s: float) -> list[bytes]:
+    def _gather(self, timeout_s: float, stop: threading.Event) -> list[bytes]:
         """Paths that were touched, relative to the root; Git's own are left out."""
         if self._stream is None:
-            time.sleep(timeout_s)
+            stop.wait(timeout_s)
             return []
-        batch = self._stream.take(timeout_s)
+        batch = self._stream.take(timeout_s, stop)
         found: list[bytes] = []
         for touched in batch.paths:
             path = self._relative(touched)
@@ -176,13 +183,18 @@ class Patrol:
         """Ask about ``paths``; what may be somebody else's doing is looked at closely."""
         held = self._report.judge(paths)
         for edit in held:
-            self._picture.note(edit.path, self._look(edit.path)[0])
+            self._note(edit.path)
+            if edit.certain and edit.by == "holder":
+                self._restore.approve(edit.path, edit.owner)
         suspicious = self._spread([edit.path for edit in held if not (edit.certain and edit.by == "holder")])
-        for edit in self._weigh(self._not_gits(suspicious), settled=False):
-            if edit.by == "agent":
+        for edit, _ in self._weigh(self._not_gits(suspicious), settled=False):
+            if edit.by == "holder":
+                self._restore.approve(edit.path, edit.owner)
+            elif edit.by == "agent":
                 self._doubtful[edit.path] = 0.0
-            elif edit.by == "unknown":
+            else:
                 self._doubtful.setdefault(edit.path, time.monotonic() + GRACE_S)
+        self._restore.forget(path for path in suspicious if path not in self._doubtful)
 
     def _spread(self, paths: list[bytes]) -> list[bytes]:
         """With the files of a directory that is gone in its place: no event names them."""
@@ -191,7 +203,7 @@ class Patrol:
             return paths
         within = {*self._truth.tracked(gone), *(path for one in gone for path in self._picture.beneath(one))}
         for path in within:
-            self._picture.note(path, self._look(path)[0])
+            self._note(path)
         emptied = {path for path in gone if any(one.startswith(path + b"/") for one in within)}
         return sorted((set(paths) | within) - emptied)
 
@@ -200,16 +212,29 @@ class Patrol:
         due = [path for path, at in self._doubtful.items() if at <= now]
         if not due:
             return
+        moment = self._truth.moment()
         found = self._weigh(self._not_gits(due), settled=True)
         for path in due:
             del self._doubtful[path]
-        for edit in found:
-            if edit.by != "holder":
-                self._tell(edit)
+        for edit, seen in found:
+            if edit.by == "holder":
+                self._restore.approve(edit.path, edit.owner)
+                continue
+            kept = self._restore.settle(edit, seen, moment)
+            self._picture.note(edit.path, self._look(edit.path)[0])
+            self._tell(edit, kept)
 
-    def _weigh(self, paths: Iterable[bytes], *, settled: bool) -> list[Edit]:
-        seen = [(path, content.read(self._full(path))) for path in paths]
-        return self._report.weigh([pair for pair in seen if not stat.S_ISDIR(pair[1].mode)], settled=settled)
+    def _weigh(self, paths: Iterable[bytes], *, settled: bool) -> list[tuple[Edit, Content]]:
+        seen = {path: content.read(self._full(path)) for path in paths}
+        files = [(path, one) for path, one in seen.items() if not stat.S_ISDIR(one.mode)]
+        return [(edit, seen[edit.path]) for edit in self._report.weigh(files, settled=settled)] if files else []
+
+    def _note(self, path: bytes) -> None:
+        """It was seen, and is being dealt with."""
+        mark = self._look(path)[0]
+        if mark != self._picture.mark(path):
+            self._restore.before(path, self._picture.mark(path))
+            self._picture.note(path, mark)
 
     def _not_gits(self, paths: list[bytes]) -> list[bytes]:
         """Without what Git ignores, and what Git itself moved with HEAD: its hooks judge that."""
@@ -236,6 +261,7 @@ class Patrol:
             return
         now, start = time.time(), time.monotonic()
         mark, head = self._truth.head_mark(), self._truth.head()
+        self._restore.consult()
         missed, picture = self._picture.missed(self._truth.dirty(), self._look, now)
         self._judge(missed)
         self._picture, self._head, self._head_mark = picture, head, mark
@@ -250,7 +276,7 @@ class Patrol:
             if limit := stream.at_limit(self._git_dir):
                 self._now("degraded", f"{limit}. Looking at all files every {_DEGRADED_S:.0f} s as well")
             elif self._state[0] == "degraded":
-                self._open()
+                self._now(*self._open())
         pause = _DEGRADED_S if self._state[0] == "degraded" else _NOW_AND_THEN_S
         self._look_due = max(time.monotonic() + pause, self._look_ended + _LOOK_SHARE * self._look_cost_s)
 

@@ -23,6 +23,10 @@ class Picture:
         """It was seen so and is being dealt with."""
         self._marks[path] = mark
 
+    def mark(self, path: bytes) -> Mark | None:
+        """How it was when it was last seen; None: as Git has it."""
+        return self._marks.get(path)
+
     def beneath(self, directory: bytes) -> list[bytes]:
         """The known ones in ``directory``."""
         return [path for path in self._marks if path.startswith(directory + b"/")]

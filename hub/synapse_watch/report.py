@@ -54,6 +54,32 @@ class Report:
         body = {"worktree": self._here.tree(), "state": state, "reason": reason[:1000], "foreground": foreground}
         client.command(self._env, "/v2/watchers", body)
 
+    def announce(self, agent: str, path: bytes, sha256: str) -> None:
+        """Say on behalf of ``agent`` what is about to stand at ``path``."""
+        edits = [{"path": self._spelled(path), "sha256": sha256}]
+        client.command(self._env, "/v2/edits", {"agent": agent, **self._place(), "edits": edits})
+
+    def quarantined(self, agent: str, namespace: str, task_id: str, path: bytes, name: str) -> None:
+        """Have it on record that the holder's content is back."""
+        client.command(
+            self._env,
+            "/v2/quarantined",
+            {
+                "agent": agent,
+                "namespace": namespace,
+                "worktree": self._here.tree(),
+                "task_id": task_id,
+                "path": self._spelled(path),
+                "quarantine": name,
+            },
+        )
+
+    def _place(self) -> dict[str, object]:
+        return {"namespace": self._here.namespace(), "worktree": self._here.tree()}
+
+    def _spelled(self, path: bytes) -> object:
+        return scope.to_wire(self._here.spell(scope.from_bytes(path)))
+
     def _ask(self, changes: Sequence[tuple[bytes, dict[str, object]]], *, settled: bool) -> list[Edit]:
         edits = []
         for start in range(0, len(changes), _AT_ONCE):
@@ -62,8 +88,7 @@ class Report:
             # Two files whose names differ in case only are one to a tree that folds, and may both be meant.
             named = dict(zip(spelled, (path for path, _ in part), strict=True))
             body = {
-                "namespace": self._here.namespace(),
-                "worktree": self._here.tree(),
+                **self._place(),
                 "settled": settled,
                 "changes": [
                     {"path": scope.to_wire(name), **members} for name, (_, members) in zip(spelled, part, strict=True)

@@ -13,6 +13,7 @@ from typing import Any
 from synapse_git import checkout
 from synapse_git.errors import SynapseError
 from synapse_git.explain import wire_path
+from synapse_watch import post
 from synapse_watch.patrol import Patrol
 from synapse_watch.report import Edit, Report
 
@@ -24,7 +25,7 @@ class Roster:
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = env
-        self._posts: dict[tuple[str, str], threading.Event] = {}
+        self._places: dict[tuple[str, str], threading.Event] = {}
 
     def serve(self, orders: Iterable[bytes]) -> None:
         """Follow ``orders``, a line for each: ``{"worktrees": [{"worktree", "root", "since"}]}``, whole each time.
@@ -33,11 +34,11 @@ class Roster:
         """
         for line in orders:
             wanted = {(str(one["worktree"]), wire_path(one["root"])): one for one in json.loads(line)["worktrees"]}
-            for post in self._posts.keys() - wanted.keys():
-                self._posts.pop(post).set()
-            for post in wanted.keys() - self._posts.keys():
-                self._posts[post] = over = threading.Event()
-                threading.Thread(target=self._watch, args=(wanted[post], over), daemon=True).start()
+            for place in self._places.keys() - wanted.keys():
+                self._places.pop(place).set()
+            for place in wanted.keys() - self._places.keys():
+                self._places[place] = over = threading.Event()
+                threading.Thread(target=self._watch, args=(wanted[place], over), daemon=True).start()
 
     def _watch(self, order: Mapping[str, Any], over: threading.Event) -> None:
         worktree, root = str(order["worktree"]), wire_path(order["root"])
@@ -50,16 +51,24 @@ class Roster:
             log.warning("%s cannot be watched: %s", root, error)
             return
         report = Report(here, self._env)
+        try:
+            held = post.take(here.git_dir, over)
+        except SynapseError as error:
+            log.warning("%s cannot be watched: %s", root, error)
+            return
+        if held < 0:
+            return
 
         def stand(state: str, reason: str) -> None:
             if not over.is_set():
                 report.stand(state, reason, foreground=False)
 
         Patrol(here, self._env, tell=_note, stand=stand, since=float(order["since"])).run(over)
+        os.close(held)
         if not os.path.isdir(root):
             with suppress(SynapseError):
                 stand("off", "its directory is gone")
 
 
-def _note(edit: Edit) -> None:
-    log.info("%s: %s by %s", edit.owner, os.fsdecode(edit.path), edit.agent or "unknown")
+def _note(edit: Edit, kept: str) -> None:
+    log.info("%s: %s by %s %s", edit.owner, os.fsdecode(edit.path), edit.agent or "unknown", kept)

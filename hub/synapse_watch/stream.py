@@ -8,6 +8,7 @@ so, and now and then anyway.
 from __future__ import annotations
 
 import os
+import threading
 import time
 
 from watchfiles import Change
@@ -55,15 +56,15 @@ class Stream:
     def close(self) -> None:
         self._notify.close()
 
-    def take(self, timeout_s: float) -> Batch:
-        """What happened, waiting for it up to ``timeout_s``.
+    def take(self, timeout_s: float, stop: threading.Event) -> Batch:
+        """What happened, waiting for it up to ``timeout_s`` or until ``stop``.
 
         Raises:
             Unwatchable: the root is gone, or the watch could not be renewed after an error.
         """
         step = _STEP_MS if time.monotonic() < self._active_until else _IDLE_STEP_MS
         try:
-            found = self._notify.watch(_DEBOUNCE_MS, step, max(1, int(timeout_s * 1000)), None)
+            found = self._notify.watch(_DEBOUNCE_MS, step, max(1, int(timeout_s * 1000)), stop)
         except WatchfilesRustInternalError as error:
             return self._renewed(str(error))
         if not isinstance(found, set):

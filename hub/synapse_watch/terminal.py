@@ -11,11 +11,13 @@ from contextlib import suppress
 from synapse_git import document, explain, scope
 from synapse_git.checkout import Checkout
 from synapse_git.errors import SynapseError
+from synapse_watch import post
 from synapse_watch.patrol import Patrol
 from synapse_watch.report import Edit, Report
 
 # The hub believes in a watcher that it cannot see for three times as long.
 _REPEAT_S = 20.0
+_PATIENCE_S = 10.0
 
 
 class Terminal:
@@ -24,22 +26,28 @@ class Terminal:
     def __init__(self, here: Checkout, env: Mapping[str, str], *, json: bool) -> None:
         self._json = json
         self._root = here.root
+        self._git_dir = here.git_dir
         self._report = Report(here, env)
         self._patrol = Patrol(here, env, tell=self._tell, stand=self._stand, settle=self._settle, repeat_s=_REPEAT_S)
         self._state = ("", "")
 
     def run(self, stop: threading.Event) -> None:
+        """Until ``stop``. Raises: CheckoutError, where another watcher does not make way."""
         try:
-            self._patrol.run(stop)
+            # The hub's own watcher makes way for one that speaks up.
+            self._report.stand("degraded", "it begins", foreground=True)
+            if post.take(self._git_dir, stop, _PATIENCE_S) >= 0:
+                self._patrol.run(stop)
         finally:
             with suppress(SynapseError):
                 self._report.stand("off", "", foreground=True)
 
-    def _tell(self, edit: Edit) -> None:
+    def _tell(self, edit: Edit, kept: str) -> None:
         path = scope.from_bytes(edit.path)
         who = edit.agent or "unknown"
+        done = f"put back, see synapse-git quarantine show {kept}" if kept else "it is on record"
         self._print(
-            f"{edit.owner}'s {scope.show(path)} was changed by {who} (task {edit.task_id}); it is on record",
+            f"{edit.owner}'s {scope.show(path)} was changed by {who} (task {edit.task_id}); {done}",
             {
                 "kind": "foreign_edit",
                 "path": scope.to_wire(path),
@@ -48,6 +56,7 @@ class Terminal:
                 "namespace": edit.namespace,
                 "by": edit.by,
                 "agent": edit.agent,
+                "quarantine": kept,
             },
         )
 

@@ -16,6 +16,8 @@ _SETTINGS = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", f"core.h
 _DEADLINE_S = 120.0
 # A lock file older than this was left behind by a Git that died.
 _STALE_LOCK_S = 60.0
+# Attributes by which a file differs from what the index holds of it.
+_CONVERTING = ("filter", "text", "eol", "crlf", "ident", "working-tree-encoding")
 _LOCKS = ("index.lock", "HEAD.lock")
 
 
@@ -61,6 +63,10 @@ class Truth:
         """Changes whenever the index does."""
         return _stamp(f"{self._here.git_dir}/index")
 
+    def moment(self) -> tuple[object, ...]:
+        """Changes whenever HEAD or the index may have moved."""
+        return (self.head_mark(), self.index_mark())
+
     def dirty(self) -> dict[bytes, bytes]:
         """What differs from index or HEAD, and what is untracked and not ignored: path → its two letters."""
         output = self._must(
@@ -75,6 +81,19 @@ class Truth:
         else:
             output = self._must(["diff-tree", "-r", "-z", "--no-renames", "--name-only", "--no-commit-id", old, new])
         return set(output.split(b"\0")[:-1])
+
+    def staged(self, path: bytes) -> tuple[bytes, int] | None:
+        """The content of a file in the index and its mode, None where that is not what would stand in the work tree:
+        no plain file, conflicts, or anything that converts it on the way."""
+        spec = os.fsdecode(b":(top,literal)" + path)
+        listed = self._must(["ls-files", "-s", "-z", "--", spec]).split(b"\0")[:-1]
+        converted = self._must(["check-attr", "-z", "--stdin", *_CONVERTING], path + b"\0").split(b"\0")[2::3]
+        automatic = self._ask(["config", "--get", "core.autocrlf"])[1].strip()
+        mode, oid, rest = listed[0].split(b" ", 2) if len(listed) == 1 else (b"", b"", b"")
+        plain = mode in (b"100644", b"100755") and rest.startswith(b"0\t")
+        if not plain or set(converted) - {b"unspecified"} or automatic not in (b"", b"false"):
+            return None
+        return self._must(["cat-file", "blob", oid.decode("ascii")]), int(mode, 8)
 
     def tracked(self, paths: Sequence[bytes]) -> list[bytes]:
         """The files of the index that are at or beneath ``paths``."""
@@ -96,8 +115,8 @@ class Truth:
         half = len(paths) // 2
         return self.ignored(paths[:half]) | self.ignored(paths[half:])
 
-    def _must(self, arguments: list[str]) -> bytes:
-        status, output = self._ask(arguments)
+    def _must(self, arguments: list[str], given: bytes = b"") -> bytes:
+        status, output = self._ask(arguments, given)
         if status:
             raise Unanswered(f"git {arguments[0]} ended with {status}")
         return output

@@ -27,7 +27,15 @@ GROUPS = {
         "resource offer": "resource",
         "resource list": "resource",
     },
-    "Look": {"status": "status", "show": "show", "log": "log", "watch": "watch"},
+    "Look": {
+        "status": "status",
+        "show": "show",
+        "log": "log",
+        "watch": "watch",
+        "quarantine list": "quarantine",
+        "quarantine show": "quarantine",
+        "quarantine apply": "quarantine",
+    },
     "Set up": {
         "install": "install",
         "uninstall": "install",
@@ -67,6 +75,7 @@ FAMILIES = {
     "resource": "What agents offer each other for a while.",
     "team": "Have one hub grant in a project, on whichever machine its agents work.",
     "hub": "Start, stop and inspect the one process on this machine that grants claims.",
+    "quarantine": "What was put aside where a holder's content was put back.",
 }
 
 

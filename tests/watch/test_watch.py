@@ -43,7 +43,7 @@ def test_a_change_in_anothers_scope_is_told_and_put_on_record(box: Box, held: Pa
         (edit,) = seen["foreign_edits"]
         assert edit["paths"] == ["src/a.py"] and edit["holders"][0]["owner"] == "ana" and edit["agent"] == ""
     assert "somebody unknown changed src/a.py, held by ana (task t1)" in box.synapse("log").out
-    assert worktree(box)["watch"]["state"] == "off"
+    assert not worktree(box)["watch"]["foreground"]
 
 
 def test_the_agent_whose_tool_said_it_wrote_this_is_named_at_once(box: Box, held: Path) -> None:

@@ -116,7 +116,9 @@ def _override(event: GuardOverridden) -> Iterator[Word]:
 def _foreign(event: ForeignEditSeen) -> Iterator[Word]:
     who = event.agent or "somebody unknown"
     paths = _changed(event)
-    kept = f" What was written there is kept as {event.quarantine}." if event.quarantine else ""
+    kept = (
+        f" What was written there is kept: synapse-git quarantine show {event.quarantine}." if event.quarantine else ""
+    )
     for holder in _others(event.holders, event.agent):
         about = f"edit {event.agent} {holder.namespace} {holder.task_id}"
         yield (

@@ -56,6 +56,7 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("GET", "/v2/notes", board.notes),
     ("POST", "/v2/resources", board.offer),
     ("GET", "/v2/resources", board.resources),
+    ("POST", "/v2/quarantined", watch.quarantined),
     ("GET", "/v2/worktrees", worktrees.worktrees),
     ("POST", "/v2/worktrees", worktrees.register),
     ("GET", "/v2/events", events.events),

@@ -8,15 +8,15 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synapse_git.protocol import SeenFile, WatchedBody, WatcherBody, finite
+from synapse_git.protocol import QuarantinedBody, SeenFile, WatchedBody, WatcherBody, finite
 from synapse_hub.core.attribution import Change
 from synapse_hub.core.claim import tree_key
-from synapse_hub.core.commands import ExtendLeases
+from synapse_hub.core.commands import ExtendLeases, RecordForeignEdit
 from synapse_hub.core.foreign import Finding, Place, evidence, find
 from synapse_hub.core.lease import wants_extension
 from synapse_hub.watchers import Standing
 from synapse_hub.web import answer
-from synapse_hub.web.desk import Desk, Rejected, label, read, remark
+from synapse_hub.web.desk import Desk, Rejected, agent_name, label, read, remark, task_name
 from synapse_hub.web.edits import clean, digest
 
 
@@ -62,10 +62,27 @@ def _extend(desk: Desk, findings: Sequence[Finding], now: float) -> None:
             desk.leave(ExtendLeases(agent=owner, tasks=tasks))
 
 
+async def quarantined(desk: Desk, request: Request) -> Response:
+    """``POST /v2/quarantined``: on record that a holder has its content back, and where the other one's is."""
+    _, body = await read(request, QuarantinedBody)
+    record = RecordForeignEdit(
+        agent=agent_name(body.agent),
+        namespace=label(body.namespace, "namespace"),
+        worktree=_worktree(body.worktree),
+        paths=(clean(body.path),),
+        paths_total=1,
+        tasks=((label(body.namespace, "namespace"), task_name(body.task_id)),),
+        quarantine=label(body.quarantine, "quarantine"),
+    )
+    return answer.of(await desk.transact(record))
+
+
 async def watchers(desk: Desk, request: Request) -> Response:
     """``POST /v2/watchers``: how a worktree is watched from now on."""
     _, body = await read(request, WatcherBody)
     reason = remark(body.reason, "reason") or ""
     now = desk.hub.now()
     desk.watchers.say(_worktree(body.worktree), Standing(body.state, reason, body.foreground, now))
+    if body.foreground:
+        desk.published()  # the hub's own watcher makes way, or takes over again
     return answer.document({}, desk.hub.state.seq, now)

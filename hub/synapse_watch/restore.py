@@ -1,0 +1,124 @@
+"""Put a holder's last content back, where there is no doubt about anything; otherwise leave all as it is."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Iterable, Mapping
+
+from synapse_git import checkout, policy, quarantine, scope
+from synapse_git.checkout import Checkout
+from synapse_git.errors import SynapseError
+from synapse_git.quarantine import Doubt
+from synapse_watch.content import Content
+from synapse_watch.kept import Kept
+from synapse_watch.picture import Mark
+from synapse_watch.report import Edit, Report
+from synapse_watch.truth import Truth, Unanswered
+
+log = logging.getLogger("synapse_watch")
+
+
+class Restore:
+    """``wanted``: the policy says so, as of the last `consult`."""
+
+    def __init__(self, here: Checkout, env: Mapping[str, str], truth: Truth, report: Report) -> None:
+        self._here = here
+        self._env = env
+        self._truth = truth
+        self._report = report
+        self._kept = Kept(here.git_dir)
+        # How each file was seen before the change that is being looked into.
+        self._before: dict[bytes, Mark | None] = {}
+        self.wanted = False
+
+    def consult(self) -> None:
+        """Read the policy again; what cannot be read wants nothing."""
+        try:
+            self.wanted = policy.of(checkout.find(self._here.root, self._env)).on_conflict == "restore"
+        except SynapseError as error:
+            log.warning("%s", error)
+            self.wanted = False
+        if self.wanted:
+            self._kept.prune()
+
+    def before(self, path: bytes, mark: Mark | None) -> None:
+        """Take note of how a file was seen last, now that it has changed; the first note of a change counts."""
+        if self.wanted:
+            self._before.setdefault(path, mark)
+
+    def approve(self, path: bytes, owner: str) -> None:
+        """The change is its holder's: this is the content to come back to."""
+        self._before.pop(path, None)
+        if self.wanted:
+            self._kept.keep(path, self._full(path), owner)
+
+    def forget(self, paths: Iterable[bytes]) -> None:
+        """Nothing has to be looked into: Git did it, or ignores it."""
+        for path in paths:
+            self._before.pop(path, None)
+
+    def settle(self, edit: Edit, seen: Content, moment: tuple[object, ...]) -> str:
+        """The name under which the foreign content is kept, '' where all was left as it is.
+
+        ``moment``: `Truth.moment` when ``seen`` was judged.
+        """
+        before = self._before.pop(edit.path, ())
+        if not self.wanted or edit.by != "agent" or before == ():
+            return ""
+        try:
+            content = self._last(edit, before)
+            if content is None:
+                return ""
+            return self._replace(edit, seen, content, moment)
+        except (Doubt, Unanswered) as doubt:
+            log.warning("%s is left as it is: %s", os.fsdecode(edit.path), doubt)
+        except OSError as error:
+            log.warning("%s is left as it is, since it could not be kept: %s", os.fsdecode(edit.path), error)
+        return ""
+
+    def _last(self, edit: Edit, before: Mark | None) -> tuple[bytes, int] | None:
+        """The holder's content before the change: what was seen then, else what Git had."""
+        if before is None:
+            return self._truth.staged(edit.path)
+        return self._kept.last(edit.path, edit.owner, before)
+
+    def _replace(self, edit: Edit, seen: Content, content: tuple[bytes, int], moment: tuple[object, ...]) -> str:
+        data, mode = content
+        expected = None if seen.kind == "gone" else seen.sha256
+        if expected == "" or seen.kind not in ("file", "gone"):
+            raise Doubt("it is no plain file, or is still being written")
+        # The hub hears of it first: what comes to stand there is the holder's own.
+        self._report.announce(edit.owner, edit.path, hashlib.sha256(data).hexdigest())
+        if self._truth.busy() or self._truth.moment() != moment:
+            raise Doubt("Git has moved HEAD or the index meanwhile")
+        about = {
+            "agent": edit.agent,
+            "owner": edit.owner,
+            "task_id": edit.task_id,
+            "namespace": edit.namespace,
+        }
+        path = scope.from_bytes(edit.path)
+        kept = quarantine.replace(
+            self._here.git_dir, self._full(edit.path), path, data, mode, expected=expected, about=about
+        )
+        self.report(kept)
+        self._kept.keep(edit.path, self._full(edit.path), edit.owner)
+        return kept.name
+
+    def report(self, kept: quarantine.Entry) -> None:
+        """Put on record what was put back. If that fails, the next watcher does it."""
+        about = kept.about
+        if about.get("task_id") and kept.replaced and not kept.reported:
+            path = scope.to_bytes(kept.path)
+            self._report.quarantined(about["agent"], about["namespace"], about["task_id"], path, kept.name)
+            kept.note_reported()
+
+    def catch_up(self) -> None:
+        """Report what a watcher that was killed had put back."""
+        for kept in quarantine.entries(self._here.git_dir):
+            self.report(kept)
+
+    def _full(self, path: bytes) -> bytes:
+        return os.fsencode(self._here.root) + b"/" + path

@@ -1,0 +1,224 @@
+"""What was found where somebody else's content belongs: kept under a name of its own, in the worktree's git dir.
+
+`replace` is the one way in which a file of a user's is overwritten, and it overwrites nothing: what stands there and
+what is to stand there change places in one step of the file system, after a synced copy of the former was made. A
+process that is killed anywhere in between leaves either of them in place and the other one here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from synapse_git import scope
+from synapse_git.errors import CheckoutError
+from synapse_git.record import FOLDER
+from synapse_git.swap import exchange
+
+# Larger files are not kept, and therefore not replaced.
+MAX_BYTES = 4 * 1024 * 1024
+_ABOUT, _FOUND, _SWAP, _REPORTED = "entry.json", "found", "swap", "reported"
+
+
+class Doubt(CheckoutError):
+    """Not replaced, since something is not as it was when that was decided. The text says what."""
+
+
+class Entry:
+    """``name``: what it is called. ``path``: where it stood, relative to the root. ``about``: the circumstances.
+
+    ``agent``: who wrote what is kept; ``owner``, ``task_id``, ``namespace``: the claim it was written into, '' where
+    something was overwritten on request. ``at``: Unix seconds.
+    """
+
+    __slots__ = ("about", "directory", "name")
+
+    def __init__(self, directory: str, name: str, about: Mapping[str, Any]) -> None:
+        self.directory = directory
+        self.name = name
+        self.about = about
+
+    @property
+    def path(self) -> str:
+        return scope.from_bytes(bytes.fromhex(self.about["path"]))
+
+    @property
+    def replaced(self) -> bool:
+        """Does something else stand in its place? Not where its writer was killed on the way there."""
+        try:
+            with open(f"{self.directory}/{_SWAP}", "rb") as file:
+                return _digest(file.read()) != str(self.about["put"])
+        except OSError:
+            return True
+
+    @property
+    def reported(self) -> bool:
+        return os.path.exists(f"{self.directory}/{_REPORTED}")
+
+    def note_reported(self) -> None:
+        """The hub has it on record."""
+        os.close(os.open(f"{self.directory}/{_REPORTED}", os.O_WRONLY | os.O_CREAT, 0o600))
+
+    def found(self) -> bytes | None:
+        """The content that is kept; None: the file was gone. Raises: OSError."""
+        if self.about["sha256"] is None:
+            return None
+        with open(self.file, "rb") as file:
+            return file.read()
+
+    @property
+    def file(self) -> str:
+        """Where it is kept."""
+        return f"{self.directory}/{_FOUND}"
+
+    def document(self) -> dict[str, Any]:
+        """For people and programs."""
+        about = {key: value for key, value in self.about.items() if key != "path"}
+        return {
+            "name": self.name,
+            "path": scope.to_wire(self.path),
+            **about,
+            "replaced": self.replaced,
+            "file": self.file,
+        }
+
+
+def entries(git_dir: str) -> Iterator[Entry]:
+    """All that is kept, oldest first. What was being written when its writer was killed is not among it."""
+    folder = _folder(git_dir)
+    try:
+        names = sorted(name for name in os.listdir(folder) if not name.startswith("."))
+    except FileNotFoundError:
+        return
+    for name in names:
+        try:
+            with open(f"{folder}/{name}/{_ABOUT}", "rb") as file:
+                about = json.load(file)
+        except (OSError, ValueError):
+            continue
+        yield Entry(f"{folder}/{name}", name, about)
+
+
+def entry(git_dir: str, name: str) -> Entry:
+    """The one called ``name``. Raises: CheckoutError."""
+    for one in entries(git_dir):
+        if one.name == name:
+            return one
+    raise CheckoutError(f"nothing is kept as {name} here. See what is: synapse-git quarantine list")
+
+
+def replace(
+    git_dir: str, target: bytes, path: str, content: bytes, mode: int, *, expected: str | None, about: Mapping[str, Any]
+) -> Entry:
+    """Have ``content`` stand at ``target``, and keep what stands there now, of SHA-256 ``expected`` (None: nothing).
+
+    ``path``: ``target`` relative to the root; ``mode``: the permissions of ``content``; ``about``: see `Entry`.
+
+    Raises:
+        Doubt: it is not as expected, or not to be replaced in one step; then it is as it was.
+        OSError: the copy cannot be made; then it is as it was, too.
+    """
+    found = _read(target) if expected is not None else None
+    if (found is None) != (expected is None) or (found is not None and _digest(found) != expected):
+        raise Doubt("it has changed again")
+    facts = {"path": scope.to_bytes(path).hex(), "sha256": expected, "put": _digest(content), "at": time.time()}
+    kept = _keep(git_dir, found, content, mode, {**about, **facts})
+    swap = os.fsencode(f"{kept.directory}/{_SWAP}")
+    try:
+        if found is None:
+            os.link(swap, target)
+            os.unlink(swap)
+            return kept
+        exchange(swap, target)
+    except OSError as error:
+        _drop(kept)
+        raise Doubt(f"it cannot be replaced in one step ({error.strerror})") from error
+    if _read(swap) != found:
+        exchange(swap, target)  # somebody wrote between the look and the exchange: that stays where it is
+        _drop(kept)
+        raise Doubt("it was written to meanwhile")
+    os.unlink(swap)
+    return kept
+
+
+def standing(target: bytes) -> tuple[str | None, int]:
+    """The SHA-256 of what stands at ``target`` and its mode; None where nothing does. Raises: Doubt."""
+    try:
+        mode = os.lstat(target).st_mode
+    except FileNotFoundError:
+        return None, 0o644
+    found = _read(target)
+    if found is None:
+        raise Doubt("what stands there is no plain file")
+    return _digest(found), mode
+
+
+def _read(path: bytes) -> bytes | None:
+    """The content of a plain file; None for anything else. Raises: Doubt, where it is too large to be kept."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with open(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        if found.st_size > MAX_BYTES or found.st_nlink > 1:
+            raise Doubt(f"it is over {MAX_BYTES} bytes, or has another name besides")
+        return file.read()
+
+
+def _keep(git_dir: str, found: bytes | None, content: bytes, mode: int, facts: Mapping[str, Any]) -> Entry:
+    """A whole entry on the disk, with what is to be put in place ready beside what is kept."""
+    folder = _folder(git_dir)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    name = time.strftime("%Y%m%d-%H%M%S-") + os.urandom(3).hex()
+    draft = f"{folder}/.{name}"
+    os.mkdir(draft, 0o700)
+    if found is not None:
+        _write(f"{draft}/{_FOUND}", found, 0o600)
+    _write(f"{draft}/{_SWAP}", content, mode & 0o777)
+    _write(f"{draft}/{_ABOUT}", json.dumps(facts).encode(), 0o600)
+    _sync(draft)
+    os.rename(draft, f"{folder}/{name}")
+    for directory in (folder, os.path.dirname(folder), git_dir):
+        _sync(directory)
+    return Entry(f"{folder}/{name}", name, facts)
+
+
+def _drop(kept: Entry) -> None:
+    """Forget an entry whose content stands where it stood."""
+    for name in (_ABOUT, _SWAP, _FOUND):
+        if os.path.lexists(f"{kept.directory}/{name}"):
+            os.unlink(f"{kept.directory}/{name}")
+    os.rmdir(kept.directory)
+
+
+def _write(path: str, content: bytes, mode: int) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fchmod(descriptor, mode)
+        os.fsync(descriptor)
+
+
+def _sync(directory: str) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _folder(git_dir: str) -> str:
+    return f"{git_dir}/{FOLDER}/quarantine"
