@@ -108,8 +108,8 @@ class Patrol:
         found, self._picture = Picture({}, min(self._since, now)).missed(self._truth.dirty(), self._look, now)
         # Since when something is gone nothing tells.
         self._judge([path for path in found if content.look(self._full(path))] if self._since < now else [])
-        self._look_due = time.monotonic() + _NOW_AND_THEN_S
         self._now(*opened)
+        self._look_due = time.monotonic() + (_NOW_AND_THEN_S if opened[0] == "live" else _DEGRADED_S)
 
     def _open(self) -> tuple[str, str]:
         """Watch anew, so that directories which went unwatched are seen from now on; the state, and why."""
@@ -151,6 +151,7 @@ class Patrol:
             return []
         batch = self._stream.take(timeout_s, stop)
         found: list[bytes] = []
+        grown = False
         for touched in batch.paths:
             path = self._relative(touched)
             if path is None:
@@ -158,9 +159,10 @@ class Patrol:
             if not _is_directory(touched):
                 found.append(path)
             elif touched in batch.made:
-                self._grown = True
+                grown = True
                 found += [inner for each in stream.beneath(touched) if (inner := self._relative(each))]
-        if found or batch.lost:
+        if found or grown or batch.lost:
+            self._grown = self._grown or grown
             self._trail(batch.lost)
         return found
 

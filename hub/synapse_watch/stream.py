@@ -96,7 +96,11 @@ def _notify(paths: list[str], *, recursive: bool) -> RustNotify:
     try:
         for path in paths:
             path.encode()
-        return RustNotify(paths, False, False, 0, recursive, True)
+        try:
+            return RustNotify(paths, False, False, 0, recursive, False)
+        except PermissionError:
+            # Asked to pass over what is closed to us, watchfiles passes over the limit as well.
+            return RustNotify(paths, False, False, 0, recursive, True)
     except UnicodeEncodeError:
         raise Unwatchable("its path is not UTF-8, which watchfiles cannot watch") from None
     except (OSError, WatchfilesRustInternalError) as error:

@@ -17,7 +17,7 @@ from synapse_watch.report import Edit, Report
 
 # The hub believes in a watcher that it cannot see for three times as long.
 _REPEAT_S = 20.0
-_PATIENCE_S = 10.0
+_PATIENCE_S = 5.0
 
 
 class Terminal:

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,9 @@ PATIENCE_S = 30.0
 class Watching:
     """``said``: every document it printed, oldest first."""
 
-    def __init__(self, box: Box, cwd: Path) -> None:
+    def __init__(self, box: Box, cwd: Path, prefix: Sequence[str]) -> None:
         self.process = subprocess.Popen(
-            [PROGRAMS / "synapse-git", "watch", "--json"],
+            [*prefix, PROGRAMS / "synapse-git", "watch", "--json"],
             cwd=cwd,
             env=box.env,
             stdin=subprocess.DEVNULL,
@@ -74,9 +74,9 @@ class Watching:
 
 
 @contextmanager
-def watching(box: Box, cwd: Path | None = None) -> Iterator[Watching]:
+def watching(box: Box, cwd: Path | None = None, prefix: Sequence[str] = ()) -> Iterator[Watching]:
     """`synapse-git watch` until the block ends, from the moment on at which it sees."""
-    watch = Watching(box, cwd or box.cwd)
+    watch = Watching(box, cwd or box.cwd, prefix)
     try:
         watch.until(watch.states)
         yield watch
