@@ -192,7 +192,8 @@ def test_a_change_while_git_holds_its_lock_waits_for_the_end(box: Box, place: Pa
         box.write("src/a.py", cwd=place)
         time.sleep(3)
         assert watch.edits() == {}
-        os.utime(lock, (time.time() - 100,) * 2)
+        past = time.time() - 100
+        os.utime(lock, (past, past))
         watch.until(watch.edits)
 
 
