@@ -12,7 +12,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from synapse_git import scope
@@ -88,20 +88,22 @@ class Entry:
         }
 
 
-def entries(git_dir: str) -> Iterator[Entry]:
+def entries(git_dir: str) -> list[Entry]:
     """All that is kept, oldest first. What was being written when its writer was killed is not among it."""
     folder = _folder(git_dir)
     try:
         names = sorted(name for name in os.listdir(folder) if not name.startswith("."))
     except FileNotFoundError:
-        return
+        return []
+    found = []
     for name in names:
         try:
             with open(f"{folder}/{name}/{_ABOUT}", "rb") as file:
                 about = json.load(file)
         except (OSError, ValueError):
             continue
-        yield Entry(f"{folder}/{name}", name, about)
+        found.append(Entry(f"{folder}/{name}", name, about))
+    return sorted(found, key=lambda one: float(one.about["at"]))
 
 
 def entry(git_dir: str, name: str) -> Entry:

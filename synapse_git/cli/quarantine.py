@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def show_all(call: Call) -> int:
     """Exit 0. ``--json``: ``{entries}``, oldest first."""
-    found = list(quarantine.entries(call.checkout().git_dir))
+    found = quarantine.entries(call.checkout().git_dir)
     if call.json:
         output.structure({"entries": [entry.document() for entry in found]})
     elif not found:
