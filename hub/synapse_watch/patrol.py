@@ -73,6 +73,8 @@ class Patrol:
         self._settled = ("", "")
         self._picture = Picture({}, 0.0)
         self._pending: dict[bytes, None] = {}
+        # Directories that came lately, and when: what is in them came with them, however old it is.
+        self._arrivals: dict[bytes, float] = {}
         # Changes that nobody has owned up to yet, and until when they may.
         self._doubtful: dict[bytes, float] = {}
         self._look_due = 0.0
@@ -160,6 +162,7 @@ class Patrol:
                 found.append(path)
             elif touched in batch.made:
                 grown = True
+                self._arrivals[path] = self._look(path)[1]
                 found += [inner for each in stream.beneath(touched) if (inner := self._relative(each))]
         if found or grown or batch.lost:
             self._grown = self._grown or grown
@@ -228,6 +231,8 @@ class Patrol:
 
     def _weigh(self, paths: Iterable[bytes], *, settled: bool) -> list[tuple[Edit, Content]]:
         seen = {path: content.read(self._full(path)) for path in paths}
+        for path, one in seen.items():
+            one.changed_at = max([one.changed_at, *(at for top, at in self._arrivals.items() if _within(path, top))])
         files = [(path, one) for path, one in seen.items() if not stat.S_ISDIR(one.mode)]
         return [(edit, seen[edit.path]) for edit in self._report.weigh(files, settled=settled)] if files else []
 
@@ -267,6 +272,7 @@ class Patrol:
         missed, picture = self._picture.missed(self._truth.dirty(), self._look, now)
         self._judge(missed)
         self._picture, self._head, self._head_mark = picture, head, mark
+        self._arrivals.clear()
         self._look_ended = time.monotonic()
         self._look_cost_s = self._look_ended - start
         self._reconsider()
@@ -299,6 +305,10 @@ class Patrol:
     def _announce(self) -> None:
         self._repeat_due = time.monotonic() + self._repeat_s
         self._stand(*self._state)
+
+
+def _within(path: bytes, directory: bytes) -> bool:
+    return path.startswith(directory + b"/")
 
 
 def _is_directory(path: str) -> bool:

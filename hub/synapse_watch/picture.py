@@ -49,7 +49,5 @@ class Picture:
                 continue
             if mark and changed_at < self.at - _COARSE_S:
                 continue
-            if not mark and path not in listed:
-                continue
             found.append(path)
         return sorted(found), Picture(marks, at)

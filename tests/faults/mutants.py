@@ -21,6 +21,9 @@ DEADLINE_S = 75.0
 QUICK = (
     "tests/unit/test_scope.py",
     "tests/unit/test_clock.py",
+    "tests/unit/test_attribution.py",
+    "tests/unit/test_picture.py",
+    "tests/watch/test_quarantine.py",
     "tests/unit/test_binding.py",
     "tests/machine/test_core_machine.py",
     "tests/machine/test_talk_machine.py",

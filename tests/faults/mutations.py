@@ -25,6 +25,8 @@ MAIL, MESSAGES, NOTICES = _CORE + "mail.py", _CORE + "messages.py", _CORE + "not
 BOARD, NOTES, TALK = _CORE + "board.py", _CORE + "notes.py", "hub/synapse_hub/web/messages.py"
 SCOPE, PROTOCOL, BINDING = (f"synapse_git/{name}.py" for name in ("scope", "protocol", "binding"))
 SIGNATURE, NONCES = (f"hub/synapse_hub/federation/{name}.py" for name in ("signature", "nonces"))
+ATTRIBUTION, ANNOUNCEMENTS = _CORE + "attribution.py", "hub/synapse_hub/announcements.py"
+QUARANTINE, PICTURE = "synapse_git/quarantine.py", "hub/synapse_watch/picture.py"
 ROUTES, DESK = "hub/synapse_hub/web/claims.py", "hub/synapse_hub/web/desk.py"
 
 _SCOPES = [
@@ -280,6 +282,32 @@ _TALKING = [
     broken("a snapshot forgets the board", (SNAPSHOT, "board=board.restored(image.notes, image.offers)", "board=board.restored([], [])")),
 ]  # fmt: skip
 
+_WATCHERS = [
+    broken("an announcement of anything accuses", (ATTRIBUTION, "one.written and one.sha256 == change.sha256 and earliest", "one.written and earliest")),
+    broken("an announcement of long ago accuses", (ATTRIBUTION, "and earliest <= one.at <= latest", "and one.at <= latest")),
+    broken("one of two writers is accused", (ATTRIBUTION, "min(others) if len(others) == 1 else UNKNOWN", "min(others)")),
+    broken("whoever wrote the same as the holder is accused", (ATTRIBUTION, "return holder if holder in makers else", "return")),
+    broken("what came before the grant is held against somebody", (ATTRIBUTION, "    if change.changed_at < claim.granted_at:\n", "    if not change.path:\n")),
+    broken("a holder alone in the worktree is not the one", (ATTRIBUTION, " or set(present) == {holder}:", ":")),
+    broken("whoever is alone is the holder", (ATTRIBUTION, "set(present) == {holder}", "len(set(present)) == 1")),
+    broken("an intent lasts for ever", (ATTRIBUTION, "return change.changed_at - last.at <= patience", "return True")),
+    broken("a finished edit excuses the next", (ATTRIBUTION, "EDIT_SLACK_SECONDS if last.written else EDIT_INTENT_SECONDS", "EDIT_INTENT_SECONDS")),
+    broken("an automatic claim excuses for ever", (ATTRIBUTION, "claim.task_id.startswith(AUTOMATIC) and change", "claim.task_id.startswith(AUTOMATIC) or change")),
+    broken("another's word is not looked into", (ATTRIBUTION, "if any(one.agent != claim.owner for one in announced):", "if not claim:")),
+    broken("announcements are never forgotten", (ANNOUNCEMENTS, "if one.at > now - EDIT_MEMORY_SECONDS]", "if one.at]")),
+    broken("announcements have no bound", (ANNOUNCEMENTS, "len(self._order) > MAX_REMEMBERED_EDITS", "not self._order")),
+    broken("presence lasts for ever", (ANNOUNCEMENTS, "where == tree and at > now - PRESENCE_SECONDS}", "where == tree and at}")),
+    broken("no copy is kept of what is replaced", (QUARANTINE, "        _write(f\"{draft}/{_FOUND}\", found, 0o600)\n", "        pass\n")),
+    broken("what came last is not looked at", (QUARANTINE, "    if _read(swap) != found:\n", "    if not swap:\n")),
+    broken("what is not expected is replaced", (QUARANTINE, "found is not None and _digest(found) != expected)", "found is not None and not expected)")),
+    broken("a second name loses its file", (QUARANTINE, " or found.st_nlink > 1:", ":")),
+    broken("links are followed", (QUARANTINE, "os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK", "os.O_RDONLY | os.O_NONBLOCK")),
+    broken("half an entry counts", (QUARANTINE, 'draft = f"{folder}/.{name}"', 'draft = f"{folder}/x{name}"')),
+    broken("what was not replaced is reported as replaced", (QUARANTINE, 'return _digest(file.read()) != str(self.about["put"])', "return True")),
+    broken("what was noted is news", (PICTURE, "if mark == self._marks.get(path):", "if not path:")),
+    broken("what nobody touched is news", (PICTURE, "if mark and changed_at < self.at - _COARSE_S:", "if not path:")),
+]  # fmt: skip
+
 BREAKAGES: tuple[Breakage, ...] = (
     *_SCOPES,
     *_CLAIMS,
@@ -290,6 +318,7 @@ BREAKAGES: tuple[Breakage, ...] = (
     *_GUARD,
     *_SIGNATURES,
     *_TALKING,
+    *_WATCHERS,
 )
 
 
