@@ -98,6 +98,8 @@ RESERVED_FOR_NAMED_CLAIMS = 16
 # Teams. A receipt of another hub's grant covers changes for so long, counted from before it was asked for.
 RECEIPT_VALIDITY_SECONDS = 60.0
 RECEIPT_REFRESH_SECONDS = 20.0
+# How much of a lease two clocks may lose against each other.
+CLOCK_DRIFT_SHARE = 0.002
 # What was taken away is given to others once its holder's hub knows, or after so long.
 REVOCATION_SECONDS = 62.0
 # An unanswered request cannot reach the owner any more after so long: its signature has run out.

@@ -220,7 +220,7 @@ _SIGNATURES = [
     broken("a signature is for whoever gets it", (SIGNATURE, 'return f"synapse for {recipient}"', 'return "synapse"')),
     broken("nonces outlive nothing", (NONCES, "if second < now - DEFAULT", "if second < now + 1 - DEFAULT")),
     broken("nonces are kept for ever", (NONCES, "if second < now - DEFAULT", "if second < 0 * now - DEFAULT")),
-    broken("a clock set back makes replays new", (NONCES, "created <= self._forgotten or (", "(")),
+    broken("a clock set back makes replays new", (SIGNATURE, "if nonces.outlived(created):", "if nonces.outlived(0) and not created:")),
     broken("nonces have no bound", (NONCES, "if self._count >= MAX_REMEMBERED_NONCES:", "if self._count < 0:")),
 ]  # fmt: skip
 

@@ -75,7 +75,9 @@ def test_inv_ck_2_a_clock_that_is_set_back_makes_no_replay_new() -> None:
     assert judge(request(), seen=seen) == "b"
     later = SIGNED_AT + WINDOW_S + 100
     assert judge(request(later, "later"), later, seen=seen) == "b"
-    assert judge(request(), SIGNED_AT + 1, seen=seen) == "NOT_AUTHORISED"
+    assert judge(request(), SIGNED_AT + 1, seen=seen) == "EXPIRED"
+    assert judge(request(later - 1, "new"), later - 5, seen=seen) == "EXPIRED"
+    assert judge(request(later, "newer"), later, seen=seen) == "b"
 
 
 def test_nonces_are_forgotten_with_their_window() -> None:

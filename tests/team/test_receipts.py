@@ -34,6 +34,7 @@ from tests.hub.desk import FakeClock, running, take
 NOW = 1_000_000.0
 KEY = ("acme/api", "t1")
 BOOT = "this boot"
+PATIENCE_S = 5.0
 
 
 def answer(
@@ -79,10 +80,15 @@ class Edge:
         return self.state.team.covers(KEY, now, wall or now, boot)
 
     def forward(self, key: str = "k", now: float = NOW) -> None:
-        self.do(ForwardClaim(namespace=KEY[0], task_id=KEY[1], agent="ben", verb="claim", key=key), now)
+        self.do(
+            ForwardClaim(
+                namespace=KEY[0], task_id=KEY[1], agent="ben", verb="claim", key=key, wall=now, patience_s=PATIENCE_S
+            ),
+            now,
+        )
 
     def refresh(self, *held: KeepReceipt, revoked: tuple[Any, ...] = (), sent: float, now: float) -> None:
-        self.do(RefreshReceipts(namespaces=(KEY[0],), held=held, revoked=revoked, sent_at=sent), now)
+        self.do(RefreshReceipts(namespaces=(KEY[0],), held=held, revoked=revoked, sent_at=sent, wall=sent), now)
 
 
 @pytest.fixture
@@ -141,10 +147,10 @@ def test_the_word_on_an_earlier_command_settles_no_later_one(edge: Edge) -> None
 def test_a_refresh_revives_nothing_that_may_still_be_given_back(edge: Edge) -> None:
     """A release without an answer can reach the owner as long as its signature counts, after it listed the claim."""
     edge.forward()
-    soon = NOW + FORWARD_DOUBT_SECONDS - 0.001
+    soon = NOW + PATIENCE_S + FORWARD_DOUBT_SECONDS - 0.001
     edge.refresh(kept(soon, wall=soon, seq=8), sent=soon, now=soon)
     assert not edge.covers(soon)
-    later = NOW + FORWARD_DOUBT_SECONDS
+    later = NOW + PATIENCE_S + FORWARD_DOUBT_SECONDS
     edge.refresh(kept(later, wall=later, seq=8), sent=later, now=later)
     assert edge.covers(later)
 
@@ -153,7 +159,7 @@ def test_a_refresh_ends_what_the_owner_no_longer_lists(edge: Edge) -> None:
     """But not what it granted after it was asked, nor what another owner granted."""
     edge.refresh(sent=NOW - 1, now=NOW)
     assert edge.covers()
-    edge.do(RefreshReceipts(namespaces=("other",), held=(), revoked=(), sent_at=NOW))
+    edge.do(RefreshReceipts(namespaces=("other",), held=(), revoked=(), sent_at=NOW, wall=NOW))
     assert edge.covers()
     edge.refresh(sent=NOW, now=NOW + 1)
     assert KEY not in edge.state.team.receipts

@@ -217,13 +217,15 @@ class HearAssertion(Command, frozen=True):
 
 
 class ForwardClaim(Command, frozen=True):
-    """``verb`` under ``key`` is about to be sent to the owner."""
+    """``verb`` under ``key`` is about to be sent to the owner, and again for up to ``patience_s``."""
 
     namespace: str
     task_id: str
     agent: str
     verb: str
     key: str
+    wall: float
+    patience_s: float
 
 
 class SettleForward(Command, frozen=True):
@@ -248,7 +250,8 @@ class KeepReceipt(Command, frozen=True):
 
 
 class RefreshReceipts(Command, frozen=True):
-    """All that the owner says this hub's agents hold in the namespaces, asked at ``sent_at`` by the lease clock.
+    """All that the owner says this hub's agents hold in the namespaces, asked at ``sent_at`` by the lease clock and at
+    ``wall`` by the other.
 
     ``revoked``: what it took away, each as (namespace, task id, epoch).
     """
@@ -257,6 +260,7 @@ class RefreshReceipts(Command, frozen=True):
     held: tuple[KeepReceipt, ...]
     revoked: tuple[tuple[str, str, int], ...]
     sent_at: float
+    wall: float
 
 
 TeamCommand = (

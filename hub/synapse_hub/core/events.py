@@ -240,13 +240,18 @@ class OwnershipSettled(Event, frozen=True, tag="ownership_settled"):
 
 
 class ClaimForwarded(Event, frozen=True, tag="claim_forwarded"):
-    """A command is about to be sent to the owner; what was known of the task does not count until it answers."""
+    """A command is about to be sent to the owner; what was known of the task does not count until it answers.
+
+    ``wall``: the wall clock's instant, for signatures are dated by it; ``patience_s``: for how long it is sent again.
+    """
 
     namespace: str
     task_id: str
     agent: str
     verb: str
     key: str
+    wall: float
+    patience_s: float
 
 
 class ForwardSettled(Event, frozen=True, tag="forward_settled"):

@@ -69,8 +69,17 @@ class Forwarder:
         command = errand.command
         task = (command.namespace, command.task_id)
         key = errand.key or secrets.token_hex(16)
+        patience_s = OWNER_DEADLINE_SECONDS + errand.wait_s
         async with self._turn(task):
-            intent = ForwardClaim(namespace=task[0], task_id=task[1], agent=command.agent, verb=errand.verb, key=key)
+            intent = ForwardClaim(
+                namespace=task[0],
+                task_id=task[1],
+                agent=command.agent,
+                verb=errand.verb,
+                key=key,
+                wall=self._wall(),
+                patience_s=patience_s,
+            )
             begun = await self._transact(intent)
             if isinstance(begun.outcome, Refusal):
                 return begun
@@ -86,9 +95,10 @@ class Forwarder:
                     f"/v2/{errand.verb}",
                     headers,
                     errand.raw,
-                    deadline_s=OWNER_DEADLINE_SECONDS + errand.wait_s,
+                    deadline_s=patience_s,
                 )
-                if reply.reason not in _UNDECIDED:
+                # The answer to a key is given again, but what is refused once may be granted to a second copy.
+                if not reply.reason or (reply.alone and reply.reason not in _UNDECIDED):
                     await self._transact(self._consequence(reply, errand, key, sending))
             except (Unreachable, ValueError) as error:
                 return unreachable(link.name, str(error), after=True)
@@ -112,7 +122,7 @@ class Forwarder:
         """Receipts for ``claims``, some of those that agents of this hub hold. Raises: ValueError."""
         user = f"uid:{os.geteuid()}"
         held = tuple(receipt(claim, answer, sending, user, "") for claim in claims)
-        return RefreshReceipts(namespaces=(), held=held, revoked=(), sent_at=sending.boot)
+        return RefreshReceipts(namespaces=(), held=held, revoked=(), sent_at=sending.boot, wall=sending.wall)
 
     @asynccontextmanager
     async def _turn(self, task: TaskKey) -> AsyncIterator[None]:

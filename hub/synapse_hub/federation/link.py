@@ -28,12 +28,16 @@ class Unreachable(Exception):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """An answer of a hub: a success, or (``reason``) its problem document. ``raw`` is the body as it came."""
+    """An answer of a hub: a success, or (``reason``) its problem document. ``raw`` is the body as it came.
+
+    ``alone``: the request was sent once, so no other copy of it can be decided after this answer.
+    """
 
     status: int
     raw: bytes
     headers: Mapping[str, str]
     document: dict[str, Any]
+    alone: bool = True
 
     @property
     def reason(self) -> str:
@@ -74,12 +78,15 @@ class Link:
             async with asyncio.timeout(deadline_s):
                 try:
                     reply = await self._once(method, target, headers, body)
-                except httpx.TransportError:
-                    reply = await self._once(method, target, headers, body)
-                if reply.reason == "EXPIRED" and deadline_s > 2 * _SECOND_S:
+                    if reply.reason != "EXPIRED" or deadline_s <= 2 * _SECOND_S:
+                        return reply
                     await asyncio.sleep(_SECOND_S)
-                    reply = await self._once(method, target, headers, body)
-                return reply
+                except httpx.ConnectError:
+                    return await self._once(method, target, headers, body)
+                except httpx.TransportError:
+                    pass
+                reply = await self._once(method, target, headers, body)
+                return msgspec.structs.replace(reply, alone=False)
         except TimeoutError:
             raise Unreachable(f"it did not answer within {deadline_s:g} s") from None
         except (httpx.HTTPError, ssl.SSLError, OSError) as error:

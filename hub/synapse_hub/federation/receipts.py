@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from synapse_git.constants import MINIMUM_TTL_SECONDS, RECEIPT_VALIDITY_SECONDS
+from synapse_git.constants import CLOCK_DRIFT_SHARE, MINIMUM_TTL_SECONDS, RECEIPT_VALIDITY_SECONDS
 from synapse_hub.core.claim import Claim
 from synapse_hub.core.commands import KeepReceipt
 
@@ -29,8 +29,10 @@ def receipt(document: dict[str, Any], told: dict[str, Any], sending: Sending, pr
         ValueError: the document is no claim.
     """
     try:
-        shift = sending.boot - float(told["now"])
+        now = float(told["now"])
+        shift = sending.boot - now
         granted, expires = float(document["granted_at"]), float(document["lease_expires_at"])
+        valid_s = min((expires - now) * (1 - CLOCK_DRIFT_SHARE), RECEIPT_VALIDITY_SECONDS)
         claim = msgspec.convert(
             {
                 **{name: document[name] for name in _SAME},
@@ -45,8 +47,8 @@ def receipt(document: dict[str, Any], told: dict[str, Any], sending: Sending, pr
             claim=claim,
             hub_id=str(document.get("hub_id", "")),
             owner_seq=int(told["seq"]),
-            valid_until=sending.boot + RECEIPT_VALIDITY_SECONDS,
-            valid_until_wall=sending.wall + RECEIPT_VALIDITY_SECONDS,
+            valid_until=sending.boot + valid_s,
+            valid_until_wall=sending.wall + valid_s,
             boot_id=sending.boot_id,
             key=key,
         )

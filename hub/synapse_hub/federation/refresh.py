@@ -52,7 +52,7 @@ class Refresher:
             await asyncio.gather(*(self._refresh(owner) for owner in self._owners()))
             pause = RECEIPT_REFRESH_SECONDS if len(self._hub.state.team.receipts) else _IDLE_S
             if len(self._hub.state.team.under_way):
-                pause = min(pause, FORWARD_DOUBT_SECONDS)
+                pause = min(pause, OWNER_DEADLINE_SECONDS + FORWARD_DOUBT_SECONDS)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._soon.wait(), pause)
             self._soon.clear()
@@ -86,10 +86,14 @@ class Refresher:
         )
         held = self._forwarder.told(told.get("claims", []), told, sending).held
         ends = tuple((str(one["namespace"]), str(one["task_id"]), int(one["epoch"])) for one in revoked)
-        await self._transact(RefreshReceipts(namespaces=namespaces, held=held, revoked=ends, sent_at=sending.boot))
+        await self._transact(
+            RefreshReceipts(namespaces=namespaces, held=held, revoked=ends, sent_at=sending.boot, wall=sending.wall)
+        )
         await self._hear(link.name, told.get("owns", []))
         for one in revoked:
-            await self._acknowledge(link, one)
+            # An answer on its way may tell of that very claim yet.
+            if (one["namespace"], one["task_id"]) not in self._hub.state.team.under_way:
+                await self._acknowledge(link, one)
 
     async def _hear(self, peer: str, owns: list[str]) -> None:
         for assertion in assertions(self._team, peer, owns):

@@ -103,6 +103,12 @@ def verify(
         return _unproved(f"a nonce is 1 to {_LONGEST_NONCE} characters")
     if refusal := _outside(created, now, started):
         return refusal
+    if nonces.outlived(created):
+        return Refusal(
+            "EXPIRED",
+            "the request was signed before others that this hub took seconds ago, and its clock was set back since",
+            "Send it again; if that does not help, restart this hub",
+        )
     if nonces.known(key_id, nonce, created):
         return _unproved("it was here before")
     if not nonces.remember(key_id, nonce, created, now):

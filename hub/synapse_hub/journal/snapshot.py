@@ -13,7 +13,7 @@ from synapse_hub.core.claim import Claim
 from synapse_hub.core.events import ForeignEditSeen, ReceiptKept, ResourceOffered, WorktreeRegistered
 from synapse_hub.core.recent import Recent
 from synapse_hub.core.state import State, hold
-from synapse_hub.core.team.state import Governed, Team, hold_receipts
+from synapse_hub.core.team.state import Governed, Team, UnderWay, hold_receipts
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -48,7 +48,8 @@ class _Image(msgspec.Struct, frozen=True):
     foreign_edits: list[tuple[str, float, ForeignEditSeen]] = []
     governed: dict[str, Governed] = {}
     receipts: list[ReceiptKept] = []
-    under_way: list[tuple[tuple[str, str], float, str]] = []
+    under_way: list[tuple[tuple[str, str], tuple[UnderWay, ...]]] = []
+    touched: list[tuple[tuple[str, str], float, None]] = []
 
 
 def capture(state: State, head: bytes) -> Snapshot:
@@ -70,6 +71,7 @@ def capture(state: State, head: bytes) -> Snapshot:
         dict(state.team.governed),
         list(state.team.receipts.values()),
         list(state.team.under_way.items()),
+        list(state.team.touched.items()),
     )
     body = msgspec.json.encode(image)
     return Snapshot(state.seq, head, hashlib.sha256(body).digest(), body)
@@ -89,7 +91,10 @@ def restore(snapshot: Snapshot) -> State:
         mail=mail.restored(image.mail),
         board=board.restored(image.notes, image.offers),
         foreign_edits=Recent.of(image.foreign_edits),
-        team=hold_receipts(Team(governed=Map(image.governed), under_way=Recent.of(image.under_way)), image.receipts),
+        team=hold_receipts(
+            Team(governed=Map(image.governed), under_way=Map(image.under_way), touched=Recent.of(image.touched)),
+            image.receipts,
+        ),
     )
     for claim in image.claims:
         state = hold(state, claim)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import assert_never
 
-from synapse_git.constants import MAX_FORWARDS_UNDER_WAY
+from synapse_git.constants import MAX_FORWARDS_UNDER_WAY, RECEIPT_VALIDITY_SECONDS
 from synapse_hub.core.commands import (
     ForwardClaim,
     FreeNamespace,
@@ -67,6 +68,8 @@ def _forward(team: Team, command: ForwardClaim, now: float) -> Outcome:
         agent=command.agent,
         verb=command.verb,
         key=command.key,
+        wall=command.wall,
+        patience_s=command.patience_s,
     )
     return Decided([event], {})
 
@@ -115,21 +118,35 @@ def _receipt(command: KeepReceipt, now: float) -> ReceiptKept:
 
 
 def _refresh(team: Team, command: RefreshReceipts, now: float) -> Decided:
-    """What the owner listed counts, but for tasks about which something was under way at the time or still is."""
+    """What the owner listed counts, but for tasks about which something was said since, or may still reach it."""
+    if now > command.sent_at + RECEIPT_VALIDITY_SECONDS:
+        return Decided([], {})
     told = {one.claim.key: one for one in command.held}
     revoked = {(namespace, task_id): epoch for namespace, task_id, epoch in command.revoked}
-    events: list[AnyEvent] = []
+    events: list[AnyEvent] = list(_lapsed(team, command, now))
+    doubtful = {
+        task for task, begun in team.under_way.items() if any(one.open(command.sent_at, command.wall) for one in begun)
+    }
+    doubtful |= {task for task, at, _ in team.touched.items() if at >= command.sent_at}
     for key, one in told.items():
-        if not team.in_doubt(key, now) and _older(team, key, one.owner_seq, command.sent_at):
+        if key not in doubtful and _older(team, key, one.owner_seq, command.sent_at):
             events.append(_receipt(one, now))
     for key, receipt in team.receipts.items():
         if key in told or key[0] not in command.namespaces:
             continue
         if receipt.claim.epoch <= revoked.get(key, 0):
             events.append(ReceiptEnded(at=now, namespace=key[0], task_id=key[1], cause="revoked"))
-        elif receipt.at <= command.sent_at and not team.in_doubt(key, now):
+        elif receipt.at <= command.sent_at and key not in doubtful:
             events.append(ReceiptEnded(at=now, namespace=key[0], task_id=key[1], cause="ended"))
     return Decided(events, {})
+
+
+def _lapsed(team: Team, command: RefreshReceipts, now: float) -> Iterator[ForwardSettled]:
+    """Commands that never got an answer, and that the owner would not take any more."""
+    for (namespace, task_id), begun in team.under_way.items():
+        for one in begun:
+            if namespace in command.namespaces and not one.open(command.sent_at, command.wall):
+                yield ForwardSettled(at=now, namespace=namespace, task_id=task_id, key=one.key, ended=False)
 
 
 def _older(team: Team, key: tuple[str, str], owner_seq: int, sent_at: float) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 from immutables import Map
 
-from synapse_git.constants import FORWARD_DOUBT_SECONDS
+from synapse_git.constants import FORWARD_DOUBT_SECONDS, RECEIPT_VALIDITY_SECONDS
 from synapse_hub.core import overlap
 from synapse_hub.core.claim import Claim, TaskKey, TreeKey
 from synapse_hub.core.events import (
@@ -34,10 +34,6 @@ TeamEvent = (
 )
 
 
-# By then no receipt that it suspended is valid any more.
-_FORGOTTEN_AFTER_S = 3600.0
-
-
 class Governed(msgspec.Struct, frozen=True):
     """As last known. ``contested_by``: peers that say they own it, though another hub does."""
 
@@ -48,20 +44,40 @@ class Governed(msgspec.Struct, frozen=True):
     contested_by: tuple[str, ...] = ()
 
 
+class UnderWay(msgspec.Struct, frozen=True):
+    """A command without an answer: as in `ClaimForwarded`."""
+
+    key: str
+    at: float
+    wall: float
+    patience_s: float
+
+    def open(self, sent_at: float, wall: float) -> bool:
+        """Could it still reach the owner after a request that was sent then?
+
+        The owner takes nothing that was signed long before what it took already. Both clocks must have gone on: the
+        one may be set back.
+        """
+        doubt_s = self.patience_s + FORWARD_DOUBT_SECONDS
+        return self.at > sent_at - doubt_s or self.wall > wall - doubt_s
+
+
 class Team(msgspec.Struct, frozen=True):
-    """``receipts``: claims of this hub's agents at other hubs, by tree in ``trees``; ``under_way``: task → key."""
+    """``receipts``: claims of this hub's agents at other hubs, by tree in ``trees``; ``under_way``: by task."""
 
     governed: Map[str, Governed] = Map()
     receipts: Map[TaskKey, ReceiptKept] = Map()
     trees: Map[TreeKey, overlap.Node] = Map()
-    under_way: Recent[TaskKey, str] = Recent()
+    under_way: Map[TaskKey, tuple[UnderWay, ...]] = Map()
+    # When something was last asked or answered about a task.
+    touched: Recent[TaskKey, None] = Recent()
 
     def covers(self, key: TaskKey, now: float, wall: float, boot_id: str) -> bool:
         """May a change go in on this receipt, without a question to the owner?"""
         receipt = self.receipts.get(key)
         return (
             receipt is not None
-            and key not in self.under_way.entries
+            and key not in self.under_way
             and receipt.claim.live(now)
             and now < receipt.valid_until
             and wall < receipt.valid_until_wall
@@ -73,25 +89,21 @@ class Team(msgspec.Struct, frozen=True):
         receipt = self.receipts.get(key)
         return receipt.claim if receipt is not None and receipt.claim.live(now) else None
 
-    def in_doubt(self, key: TaskKey, now: float) -> bool:
-        """Could a request about the task still reach the owner, unanswered as it is?"""
-        begun = self.under_way.get(key)
-        return begun is not None and begun[0] > now - FORWARD_DOUBT_SECONDS
-
 
 def apply_team(team: Team, event: TeamEvent) -> Team:
     """``team`` after ``event``."""
     match event:
         case ClaimForwarded():
-            under_way = team.under_way.put(
-                (event.namespace, event.task_id), event.at, event.key, keep_after=event.at - _FORGOTTEN_AFTER_S
-            )
-            return msgspec.structs.replace(team, under_way=under_way)
+            task = (event.namespace, event.task_id)
+            begun = UnderWay(event.key, event.at, event.wall, event.patience_s)
+            others = _without(team.under_way.get(task, ()), event.key)
+            team = msgspec.structs.replace(team, under_way=team.under_way.set(task, (*others, begun)))
+            return _touched(team, task, event.at)
         case ForwardSettled():
             key = (event.namespace, event.task_id)
-            return _settled(_dropped(team, key) if event.ended else team, key, event.key)
+            return _settled(_dropped(team, key) if event.ended else team, key, event.key, event.at)
         case ReceiptKept():
-            return _settled(_kept(team, event), event.claim.key, event.key)
+            return _settled(_kept(team, event), event.claim.key, event.key, event.at)
         case ReceiptEnded():
             return _dropped(team, (event.namespace, event.task_id))
         case _:
@@ -103,7 +115,8 @@ def _governed(
 ) -> Map[str, Governed]:
     known = governed.get(event.namespace)
     if isinstance(event, NamespaceGoverned):
-        contested = known.contested_by if known else ()
+        # A hub that gives way to another is at odds with it no more.
+        contested = tuple(name for name in known.contested_by if name != event.owner) if known else ()
         entry = Governed(event.owner, event.mine, event.remotes, event.exclusion, contested)
         return governed.set(event.namespace, entry)
     if known is None:
@@ -115,12 +128,23 @@ def _governed(
     return governed.set(event.namespace, msgspec.structs.replace(known, contested_by=by))
 
 
-def _settled(team: Team, task: TaskKey, key: str) -> Team:
-    """Nothing is under way about ``task`` any more, if ``key`` is the last thing that was."""
-    begun = team.under_way.get(task)
-    if begun is None or (key and begun[1] != key):
+def _touched(team: Team, task: TaskKey, at: float) -> Team:
+    touched = team.touched.put(task, at, None, keep_after=at - RECEIPT_VALIDITY_SECONDS)
+    return msgspec.structs.replace(team, touched=touched)
+
+
+def _settled(team: Team, task: TaskKey, key: str, at: float) -> Team:
+    """The command ``key`` has its answer; others about the task may still reach the owner, after it and before it."""
+    begun = team.under_way.get(task, ())
+    left = _without(begun, key)
+    if left == begun:
         return team
-    return msgspec.structs.replace(team, under_way=team.under_way.without(task))
+    under_way = team.under_way.set(task, left) if left else team.under_way.delete(task)
+    return _touched(msgspec.structs.replace(team, under_way=under_way), task, at)
+
+
+def _without(begun: tuple[UnderWay, ...], key: str) -> tuple[UnderWay, ...]:
+    return tuple(one for one in begun if one.key != key)
 
 
 def _kept(team: Team, receipt: ReceiptKept) -> Team:
