@@ -28,6 +28,7 @@ QUICK = (
     "tests/machine/test_core_machine.py",
     "tests/machine/test_talk_machine.py",
     "tests/invariants",
+    "tests/tools/test_edits.py",
 )
 WHOLE = Breakage("nothing broken", ())
 _AT_ONCE = 2

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.requests import Request
 
 from synapse_git.constants import (
     AUTOMATIC_TTL_SECONDS,
@@ -16,8 +18,11 @@ from synapse_git.constants import (
     RESERVED_FOR_NAMED_CLAIMS,
 )
 from synapse_git.scope import covers
+from synapse_hub.core.attribution import Announced
 from synapse_hub.core.coarsening import coarsen
 from synapse_hub.core.commands import ClaimEdit, HandOff
+from synapse_hub.web.closing import closing
+from synapse_hub.web.desk import Desk, Rejected
 from tests.hub import desk
 from tests.hub.desk import Rig, take
 
@@ -150,3 +155,29 @@ def test_a_claim_by_name_covers_the_subagents_of_its_holder(rig: Rig) -> None:
     assert "claim" not in edit(rig, "s/1", "src/a")
     assert paths(rig, "s/1") == []
     assert edit(rig, "s/1", "src/a", unclaimed="refuse")["verdict"] == "allow"
+
+
+def test_what_is_edited_again_is_not_given_back_and_an_edit_waits_for_what_is(rig: Rig) -> None:
+    """One of both comes first: an allowed edit stops the release, a release under way is waited for."""
+    asyncio.run(_both_ways(rig))
+
+
+async def _both_ways(rig: Rig) -> None:
+    at, front = rig.clock.at, Desk(rig.hub)
+    task = edit(rig, "ana", "a", "b")["claim"]["task_id"]
+    front.announcements.add(("", "wt:1"), [("a", Announced("ana", at))])
+
+    async def give_back(since: float, *kept: str) -> bool:
+        headers = [(b"synapse-unedited-since", repr(since).encode())]
+        async with closing(front, Request({"type": "http", "headers": headers}), ("", task), kept):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(front.closings.over(), 0.01)
+        await asyncio.wait_for(front.closings.over(), 1)
+        return True
+
+    with pytest.raises(Rejected):
+        await give_back(at - 1)
+    with pytest.raises(Rejected):
+        await give_back(at - 1, "b")
+    assert await give_back(at - 1, "a")
+    assert await give_back(at)
