@@ -169,7 +169,7 @@ class SeenFile(Body, frozen=True, kw_only=True):
 
 
 class WatchedBody(Body, frozen=True, kw_only=True):
-    """``settled``: whoever wrote has had the time to say so; what is in others' scopes goes on record."""
+    """``settled``: whoever wrote has had the time to say so; what nobody owned up to goes on record as well."""
 
     namespace: str = ""
     worktree: str

@@ -192,13 +192,13 @@ class Patrol:
             if edit.certain and edit.by == "holder":
                 self._restore.approve(edit.path, edit.owner)
         suspicious = self._spread([edit.path for edit in held if not (edit.certain and edit.by == "holder")])
-        for edit, _ in self._weigh(self._not_gits(suspicious), settled=False):
-            if edit.by == "holder":
-                self._restore.approve(edit.path, edit.owner)
-            elif edit.by == "agent":
-                self._doubtful[edit.path] = 0.0
-            else:
+        moment = self._truth.moment()
+        for edit, seen in self._weigh(self._not_gits(suspicious), settled=False):
+            if edit.by == "unknown":
                 self._doubtful.setdefault(edit.path, time.monotonic() + GRACE_S)
+            else:
+                self._doubtful.pop(edit.path, None)
+                self._conclude(edit, seen, moment)
         self._restore.forget(path for path in suspicious if path not in self._doubtful)
 
     def _spread(self, paths: list[bytes]) -> list[bytes]:
@@ -222,12 +222,16 @@ class Patrol:
         for path in due:
             del self._doubtful[path]
         for edit, seen in found:
-            if edit.by == "holder":
-                self._restore.approve(edit.path, edit.owner)
-                continue
-            kept = self._restore.settle(edit, seen, moment)
-            self._picture.note(edit.path, self._look(edit.path)[0])
-            self._tell(edit, kept)
+            self._conclude(edit, seen, moment)
+
+    def _conclude(self, edit: Edit, seen: Content, moment: tuple[object, ...]) -> None:
+        """All is known of a change that can be. ``moment``: `Truth.moment` when it was looked at."""
+        if edit.by == "holder":
+            self._restore.approve(edit.path, edit.owner)
+            return
+        kept = self._restore.settle(edit, seen, moment)
+        self._picture.note(edit.path, self._look(edit.path)[0])
+        self._tell(edit, kept)
 
     def _weigh(self, paths: Iterable[bytes], *, settled: bool) -> list[tuple[Edit, Content]]:
         seen = {path: content.read(self._full(path)) for path in paths}

@@ -302,7 +302,6 @@ _WATCHERS = [
     broken("what is not expected is replaced", (QUARANTINE, "found is not None and _digest(found) != expected)", "found is not None and not expected)")),
     broken("a second name loses its file", (QUARANTINE, " or found.st_nlink > 1:", ":")),
     broken("links are followed", (QUARANTINE, "os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK", "os.O_RDONLY | os.O_NONBLOCK")),
-    broken("half an entry counts", (QUARANTINE, 'draft = f"{folder}/.{name}"', 'draft = f"{folder}/x{name}"')),
     broken("what was not replaced is reported as replaced", (QUARANTINE, 'return _digest(file.read()) != str(self.about["put"])', "return True")),
     broken("what was noted is news", (PICTURE, "if mark == self._marks.get(path):", "if not path:")),
     broken("what nobody touched is news", (PICTURE, "if mark and changed_at < self.at - _COARSE_S:", "if not path:")),
