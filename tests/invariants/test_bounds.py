@@ -30,6 +30,19 @@ def test_inv_rr_2_keyed_commands_are_refused_at_the_bound_and_no_key_is_forgotte
         rig.answer(keyed(take("t4", paths=("y",)), key="k4"))
 
 
+def test_inv_rr_2_keys_of_a_clock_gone_wild_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their day would never be over."""
+    for module in (decide, state):
+        monkeypatch.setattr(module, "MAX_IDEMPOTENCY_KEYS", 3)
+    with running(tmp_path, FakeClock(4_000_000_000.0)) as rig:
+        for number in range(3):
+            rig.answer(keyed(take(f"t{number}", paths=(f"d{number}",)), key=f"k{number}"))
+    with running(tmp_path, FakeClock(1_800_000_000.0)) as rig:
+        rig.answer(keyed(take("t3", paths=("x",)), key="k3"))
+        assert rig.answer(keyed(take("t3", paths=("x",)), key="k3"))["replayed"]
+        assert len(rig.hub.state.answers) == 3
+
+
 def test_inv_rr_2_remembered_denials_names_and_checkpoints_are_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,6 +51,7 @@ from synapse_hub.core.messages import decide_acknowledge, decide_send
 from synapse_hub.core.notes import decide_note, decide_offer
 from synapse_hub.core.notices import notices
 from synapse_hub.core.outcome import Decided, Outcome, Refusal
+from synapse_hub.core.recent import near
 from synapse_hub.core.state import State
 from synapse_hub.core.team.decide import decide_team, forbidden
 
@@ -127,7 +128,7 @@ def _decide_family(state: State, command: FamilyCommand, now: float) -> Outcome:
 def _decide_keyed(state: State, keyed: Keyed, now: float) -> Outcome:
     """Spec: INV-CR-1. The first answer of an applied command is given again; refusals are decided anew."""
     known = state.answers.get((keyed.sender, keyed.verb, keyed.key))
-    if known is not None and known[0] > now - IDEMPOTENCY_RETENTION_SECONDS:
+    if known is not None and near(known[0], now, IDEMPOTENCY_RETENTION_SECONDS):
         digest, answer = known[1]
         if digest == keyed.digest:
             return Decided([], {**answer, "replayed": True})
@@ -138,7 +139,7 @@ def _decide_keyed(state: State, keyed: Keyed, now: float) -> Outcome:
         )
     oldest = state.answers.oldest()
     full = len(state.answers) >= MAX_IDEMPOTENCY_KEYS
-    if full and oldest is not None and oldest > now - IDEMPOTENCY_RETENTION_SECONDS:
+    if full and oldest is not None and near(oldest, now, IDEMPOTENCY_RETENTION_SECONDS):
         return Refusal(
             "QUOTA_EXCEEDED",
             f"{MAX_IDEMPOTENCY_KEYS} idempotency keys of the last day are remembered and none may be forgotten early",

@@ -25,7 +25,7 @@ from synapse_git.constants import (
     NOTICE_COALESCE_SECONDS,
 )
 from synapse_hub.core.events import MessageAcknowledged, MessageSent
-from synapse_hub.core.recent import Recent
+from synapse_hub.core.recent import Recent, near
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
@@ -75,7 +75,7 @@ class Mail(msgspec.Struct, frozen=True):
     def noticed_lately(self, agent: str, about: str, now: float) -> bool:
         """Was ``agent`` told that already, a while ago at most?"""
         before = self.noticed.get((agent, about))
-        return before is not None and _near(before[0], now, NOTICE_COALESCE_SECONDS)
+        return before is not None and near(before[0], now, NOTICE_COALESCE_SECONDS)
 
     def box(self, agent: str) -> tuple[Message, ...]:
         """What was sent to ``agent`` alone and is not acknowledged."""
@@ -97,16 +97,11 @@ class Mail(msgspec.Struct, frozen=True):
     def _heard(self, agent: str, now: float, after: int) -> list[Message]:
         found = []
         for message in reversed(self.chat):
-            if message.seq <= after or not _near(message.sent.at, now, CHAT_RETENTION_SECONDS):
+            if message.seq <= after or not near(message.sent.at, now, CHAT_RETENTION_SECONDS):
                 break
             if message.sent.sender != agent:
                 found.append(message)
         return found
-
-
-def _near(at: float, now: float, seconds: float) -> bool:
-    """Is ``at`` less than ``seconds`` away? What a clock gone wild stamped is far, although it lies ahead."""
-    return abs(now - at) < seconds
 
 
 def delivered(mail: Mail, seq: int, sent: MessageSent) -> Mail:
@@ -114,7 +109,7 @@ def delivered(mail: Mail, seq: int, sent: MessageSent) -> Mail:
     message = Message(seq, sent)
     if sent.to is None:
         chat = (*mail.chat, message)[-MAX_RETAINED_CHAT:]
-        first = next(at for at, one in enumerate(chat) if _near(one.sent.at, sent.at, CHAT_RETENTION_SECONDS))
+        first = next(at for at, one in enumerate(chat) if near(one.sent.at, sent.at, CHAT_RETENTION_SECONDS))
         return msgspec.structs.replace(mail, chat=chat[first:])
     mail = _enclosed(mail, message, sent.to)
     return _noted(mail, (sent.to, sent.about), sent.at) if sent.about else mail

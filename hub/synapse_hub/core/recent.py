@@ -85,3 +85,8 @@ class Recent(msgspec.Struct, Generic[K, V], frozen=True):
         if known is None:
             return self
         return Recent(self.entries.delete(key), self.order.delete(known[0]), self.first, self.next)
+
+
+def near(at: float, now: float, seconds: float) -> bool:
+    """Is ``at`` less than ``seconds`` away? What a clock gone wild stamped is far, although it lies ahead."""
+    return abs(now - at) < seconds

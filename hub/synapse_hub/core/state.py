@@ -18,6 +18,7 @@ from synapse_git.constants import (
     DENIAL_COALESCE_SECONDS,
     FOREIGN_EDIT_SHOWN_SECONDS,
     IDEMPOTENCY_RETENTION_SECONDS,
+    MAX_IDEMPOTENCY_KEYS,
     MAX_REMEMBERED_DENIALS,
     MAX_REMEMBERED_NAMES,
     MAX_RETAINED_CHECKPOINTS,
@@ -49,7 +50,7 @@ from synapse_hub.core.events import (
     WorktreeRegistered,
 )
 from synapse_hub.core.mail import Mail, acknowledged, delivered
-from synapse_hub.core.recent import Recent
+from synapse_hub.core.recent import Recent, near
 from synapse_hub.core.team.state import Team, apply_team
 
 # sender (principal and agent), verb, key
@@ -115,7 +116,7 @@ class State(msgspec.Struct, frozen=True):
     def denied_lately(self, event: Evidence) -> bool:
         """Is the same evidence on record from the last minute? A loop must not flood the journal."""
         before = self.denials.get(denial_key(event))
-        return before is not None and abs(before[0] - event.at) < DENIAL_COALESCE_SECONDS
+        return before is not None and near(before[0], event.at, DENIAL_COALESCE_SECONDS)
 
 
 def apply(state: State, event: AnyEvent) -> State:
@@ -318,5 +319,6 @@ def _remember_answer(state: State, event: CommandAnswered) -> State:
         event.at,
         (event.digest, event.answer),
         keep_after=event.at - IDEMPOTENCY_RETENTION_SECONDS,
+        capacity=MAX_IDEMPOTENCY_KEYS,  # the decision sees to it that none goes early
     )
     return msgspec.structs.replace(state, answers=answers)
