@@ -276,7 +276,7 @@ _TALKING = [
     broken("offers only grow", (BOARD, "offers=(*kept, offer)[-MAX_RESOURCES:]", "offers=(*kept, offer)")),
     broken("offers that ended are listed", (BOARD, "if now < offer.expires_at <=", "if now <= offer.expires_at <=")),
     broken("an offer stands twice", (BOARD, "if (one.namespace, one.agent, one.name) != key)", "if key)")),
-    broken("what a wild clock said is believed", (MAIL, "return abs(now - at) < seconds", "return now - at < seconds")),
+    broken("what a wild clock said is believed", (RECENT, "return abs(now - at) < seconds", "return now - at < seconds")),
     broken("what a wild clock offered is listed", (BOARD, "<= now + MAXIMUM_TTL_SECONDS)", "< 1e18)")),
     broken("a note in a loop floods", (NOTES, "return Decided([] if same else [event], answer)", "return Decided([event], answer)")),
     broken("a snapshot forgets the board", (SNAPSHOT, "board=board.restored(image.notes, image.offers)", "board=board.restored([], [])")),
