@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-from synapse_git import __version__, address, document, starter
+from synapse_git import __version__, address, document, identity, starter
 from synapse_git.constants import CLIENT_DEADLINE_SECONDS
 from synapse_git.errors import REASONS, HubUnreachable, Refused
 
@@ -181,7 +181,7 @@ def _ask(
     """Ask, and once more if the connection broke (a hub that was killed is started again, and knows the key) or if an
     older hub answered, which may not know what is asked of it. What that one did is done.
     """
-    answer = _exchange(env, method, target, [*ASKER.headers(), *headers], body, patience_s)
+    answer = _exchange(env, method, target, [*ASKER.headers(), *identity.proof(env), *headers], body, patience_s)
     ASKER.hear(answer)
     return answer
 

@@ -52,10 +52,27 @@ DEFAULT_RESOURCE_TTL_SECONDS = 300.0
 # Wire.
 WIRE_PROTOCOL_VERSION = 2
 NAME_OWNED_CLOSE_CODE = 4016
+IDENTITY_CLOSE_CODE = 4013
 MAX_BODY_BYTES = 1_048_576
 MAX_JSON_DEPTH = 32
 MAX_HEADER_BYTES = 65_536
 RECEIVE_DEADLINE_SECONDS = 2.0
+
+# Names bound to sessions, and keys pinned to names: how many; a pin that nobody used for so long may make room.
+MAX_BOUND_NAMES = 10_000
+MAX_PINNED_KEYS = 10_000
+KEY_RETENTION_SECONDS = 7_776_000.0
+MIN_SECRET_CHARACTERS = 32
+MAX_SECRET_CHARACTERS = 256
+
+# Open sessions: how many, the size of what one sends, how fast it may talk, how long it may leave unread what it is
+# sent, and how long a silent one is waited for before and after it is asked for a sign of life.
+MAX_SESSIONS = 1000
+MAX_FRAME_BYTES = 131_072
+FRAMES_PER_SECOND = 50.0
+SESSION_SEND_SECONDS = 10.0
+SESSION_PING_SECONDS = 20.0
+SESSION_PONG_SECONDS = 10.0
 
 # Idempotency keys. Spec: INV-CR-1
 IDEMPOTENCY_RETENTION_SECONDS = 86_400.0

@@ -75,6 +75,10 @@ class Line:
     def close(self) -> None:
         self._socket.close()
 
+    def detach(self) -> int:
+        """Give the connection away: its descriptor, which the caller closes."""
+        return self._socket.detach()
+
     def server_pid(self) -> int:
         """The process at the other end, from the kernel."""
         return peer_pid(self._socket)

@@ -1,11 +1,11 @@
-"""Under which name a command acts, worked out the same way by command line and hooks. Stdlib only."""
+"""Under which name a command acts, and what proves it; the same for command line and hooks. Stdlib only."""
 
 from __future__ import annotations
 
 import os
 
 from synapse_git import ancestry
-from synapse_git.constants import MAX_NAME_BYTES
+from synapse_git.constants import MAX_NAME_BYTES, MAX_SECRET_CHARACTERS
 from synapse_git.errors import UsageError
 from synapse_git.record import FOLDER
 
@@ -59,6 +59,16 @@ def of_session(harness: str, session: str, subagent: str, env: Mapping[str, str]
 def acts_for(agent: str, other: str) -> bool:
     """Is ``other`` a subagent of ``agent``?"""
     return other.startswith(agent + SUBAGENT)
+
+
+def proof(env: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The header by which a request shows that it belongs to the session its name may be bound to; none without one.
+
+    What cannot be a secret is not sent: it would prove nothing.
+    """
+    secret = env.get("SYNAPSE_SESSION", "")
+    fits = secret.isascii() and secret.isprintable() and len(secret) <= MAX_SECRET_CHARACTERS
+    return [("Synapse-Session", secret)] if secret and fits else []
 
 
 def checked(name: str, source: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 from synapse_git import constants, errors, protocol
 from synapse_hub.core import events
-from synapse_hub.web.app import ROUTES
+from synapse_hub.web.app import ROUTES, SESSION
 from tests import cli_reference
 from tests.box import Box
 
@@ -35,6 +35,7 @@ BODIES: dict[str, type[protocol.Body]] = {
     "POST /v2/ack": protocol.AckBody,
     "POST /v2/notes": protocol.NoteBody,
     "POST /v2/resources": protocol.ResourceBody,
+    "POST /v2/names/reclaim": protocol.ReclaimBody,
     "POST /v2/edits": protocol.EditsBody,
     "POST /v2/watched": protocol.WatchedBody,
     "POST /v2/watchers": protocol.WatcherBody,
@@ -163,7 +164,11 @@ def test_reasons_reference_is_complete() -> None:
 def test_routes_reference_is_complete() -> None:
     """Every route that the application answers, and every field of its body."""
     sections = _sections((REFERENCE / "routes.md").read_text(), 3)
-    assert set(sections) == {f"{method} {path}" for method, path, _ in ROUTES}
+    assert set(sections) == {f"{method} {path}" for method, path, _ in ROUTES} | {f"WS {SESSION}"}
+    for frame in get_args(protocol.AnyFrame):
+        kind = str(frame.__struct_config__.tag)
+        page = sections[f"WS {SESSION}"]
+        assert f"`{kind}`" in page and all(f"`{field}`" in page for field in frame.__struct_fields__), kind
     for route, body in BODIES.items():
         fields = [field for row in _rows(sections[route]) for field in _codes(row[0])]
         assert sorted(fields) == sorted(body.__struct_fields__), route

@@ -111,7 +111,7 @@ class _Holder:
             held = [explain.wire_path(path) for path in claim["paths"]] or [scope.ROOT]
             kept = [path for path in held if dirty.touches(path) or not done.touches(path)]
             if kept != held:
-                give_back(self.line, claim, kept)
+                give_back(self.line, claim, kept, self.env)
 
 
 def settle(run: Run, here: Checkout, names: Sequence[str], *, merged: str) -> None:
@@ -149,7 +149,7 @@ def _ended(git_dir: str) -> float:
     return time.time()
 
 
-def give_back(line: Line, claim: dict[str, Any], kept: Sequence[str]) -> None:
+def give_back(line: Line, claim: dict[str, Any], kept: Sequence[str], env: Mapping[str, str]) -> None:
     """All of the claim but ``kept``: the epoch makes sure that it is still the very same, the instant that nobody edits
     under it again.
     """
@@ -157,7 +157,8 @@ def give_back(line: Line, claim: dict[str, Any], kept: Sequence[str]) -> None:
     if kept:
         body["paths"] = [scope.to_wire(path) for path in kept[:MAX_DECLARED_PATHS]]
     target = "/v2/claim" if kept else "/v2/release"
-    headers = [("Content-Type", "application/json"), ("Synapse-Unedited-Since", repr(claim["seen"]))]
+    edited = ("Synapse-Unedited-Since", repr(claim["seen"]))
+    headers = [("Content-Type", "application/json"), edited, *identity.proof(env)]
     line.ask("POST", target, headers, json.dumps(body).encode())
 
 

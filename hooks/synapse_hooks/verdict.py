@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from synapse_git import document, starter
+from synapse_git import document, identity, starter
 from synapse_git.constants import HOOK_DEADLINE_SECONDS, HOOK_START_DEADLINE_SECONDS
 from synapse_git.errors import HubUnreachable, Refused
 
@@ -76,7 +76,7 @@ def ask(change: Change, env: Mapping[str, str]) -> str:
 
 def _ask(change: Change, env: Mapping[str, str], deadline: float, start_deadline: float) -> str:
     with starter.connect(env, deadline=deadline, start_deadline=start_deadline) as line:
-        return "\n".join(filter(None, [_judge(line, change, part) for part in change.parts()]))
+        return "\n".join(filter(None, [_judge(line, change, part, env) for part in change.parts()]))
 
 
 def notice(change: Change, env: Mapping[str, str], *, deadline: float) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def notice(change: Change, env: Mapping[str, str], *, deadline: float) -> dict[s
             return {}
         with line:
             for part in change.parts():
-                _judge(line, change, part, moved=True)
+                _judge(line, change, part, env, moved=True)
     except Refused as found:
         return found.problem
     except HubUnreachable:
@@ -98,7 +98,7 @@ def notice(change: Change, env: Mapping[str, str], *, deadline: float) -> dict[s
     return {}
 
 
-def _judge(line: Line, change: Change, part: Part, *, moved: bool = False) -> str:
+def _judge(line: Line, change: Change, part: Part, env: Mapping[str, str], *, moved: bool = False) -> str:
     namespace, tree, paths, unclaimed = part
     headers = [
         ("Content-Type", "application/x-synapse-paths"),
@@ -106,6 +106,7 @@ def _judge(line: Line, change: Change, part: Part, *, moved: bool = False) -> st
         ("Synapse-Namespace", quote(namespace)),
         ("Synapse-Worktree", quote(tree)),
         ("Synapse-Action", change.action),
+        *identity.proof(env),
     ]
     if unclaimed != "allow":
         headers.append(("Synapse-Unclaimed", unclaimed))

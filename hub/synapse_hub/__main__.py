@@ -139,7 +139,7 @@ def _run(state: str) -> None:
         clock,
         state=replayed,
         on_grant=on_grant,
-        on_publish=lambda: desk.wake(),
+        on_publish=lambda events: desk.wake(events),
         # What was committed is in the journal; the next client starts another hub.
         on_bug=lambda: os._exit(EXIT_BUG),
     )

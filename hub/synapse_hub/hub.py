@@ -19,7 +19,15 @@ import msgspec
 
 from synapse_hub.clock import ABSURDLY_AHEAD_S, Clock
 from synapse_hub.core.claim import TreeKey
-from synapse_hub.core.commands import AnyCommand, ExpireDue, Keyed, ProbeJournal, ReanchorLeases, TakeClaim
+from synapse_hub.core.commands import (
+    AnyCommand,
+    EndSessions,
+    ExpireDue,
+    Keyed,
+    ProbeJournal,
+    ReanchorLeases,
+    TakeClaim,
+)
 from synapse_hub.core.decide import decide
 from synapse_hub.core.events import AnyEvent, ClaimGranted, ClaimReleased, LeaseExpired, TaskHandedOff
 from synapse_hub.core.outcome import Outcome, Refusal
@@ -75,6 +83,7 @@ class _Ticket(msgspec.Struct, frozen=True):
 class Hub:
     """``on_grant`` is called after publication, before the claimants hear of it, with the trees granted in.
 
+    ``on_publish`` gets the events after each publication, none where the state was read anew from the disk.
     ``on_bug`` is called when the writer is about to end by an error that nobody foresaw.
     """
 
@@ -85,7 +94,7 @@ class Hub:
         *,
         state: State,
         on_grant: Callable[[Sequence[TreeKey]], None] = lambda _: None,
-        on_publish: Callable[[], None] = lambda: None,
+        on_publish: Callable[[Sequence[AnyEvent]], None] = lambda _: None,
         on_bug: Callable[[], None] = lambda: None,
     ) -> None:
         self._journal = journal
@@ -139,13 +148,17 @@ class Hub:
         return max(self._clock.now(), self._last_now)
 
     def start(self) -> None:
-        """Serve what is submitted; what was written down by a clock gone wild is put right before anything else."""
+        """Serve what is submitted, after what a new hub knows: leases of a clock gone wild, sessions that are over."""
         ahead_s = self._state.last_at - self._clock.now()
         if ahead_s > ABSURDLY_AHEAD_S:
             log.warning(
                 "the last event lies %d days ahead of this machine's clock; leases follow the clock", ahead_s // 86_400
             )
             self.submit(ReanchorLeases(ahead_s=ahead_s), _ignore)
+        if live := self._state.names.live:
+            # Whoever was connected to the hub before is not connected to this one.
+            sessions = tuple((agent, bound.secret_sha256) for agent, bound in live.items())
+            self.submit(EndSessions(sessions=sessions), _ignore)
         self._writer.start()
 
     def stop(self) -> None:
@@ -294,7 +307,7 @@ class Hub:
         if trees:
             self._on_grant(trees)
         if events:
-            self._on_publish()
+            self._on_publish(events)
 
     def _refuse(self, tickets: list[_Ticket]) -> None:
         """Spec: INV-JA-2. The outcome is unknown, not "no": a retry with the same key will tell."""
@@ -316,7 +329,7 @@ class Hub:
         self._freed = True  # the batch in doubt may have ended what somebody waits for
         self._state = state
         self._on_grant(list(state.trees))
-        self._on_publish()
+        self._on_publish([])
 
     def _sweep(self) -> None:
         """Write down leases that ended, a chunk at a time."""

@@ -27,6 +27,11 @@ GROUPS = {
         "resource offer": "resource",
         "resource list": "resource",
     },
+    "Names": {
+        "session run": "session",
+        "names list": "names",
+        "names reclaim": "names",
+    },
     "Look": {
         "status": "status",
         "show": "show",
@@ -73,6 +78,8 @@ FAMILIES = {
     "agents": "Have coding agents ask before they edit, each in its own dialect.",
     "note": "The board on which everyone says how far they are.",
     "resource": "What agents offer each other for a while.",
+    "session": "Have a name to yourself for as long as a command runs.",
+    "names": "Which names belong to sessions, and how to take one back.",
     "team": "Have one hub grant in a project, on whichever machine its agents work.",
     "hub": "Start, stop and inspect the one process on this machine that grants claims.",
     "quarantine": "What was put aside where a holder's content was put back.",

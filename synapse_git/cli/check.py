@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def run(call: Call) -> int:
-    """Exit 0: free. Exit 1 with the conflicts (SCOPE_CONFLICT) if others hold any of it, or with UNCLAIMED if the
-    policy wants a claim of one's own.
+    """Exit 0: free. Exit 1 with the conflicts (SCOPE_CONFLICT) if others hold any of it, with NAME_OWNED if the name is
+    another session's, or with UNCLAIMED if the policy wants a claim of one's own.
     """
     here = call.checkout()
     directory = call.directory()

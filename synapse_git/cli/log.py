@@ -164,6 +164,26 @@ def _offered(event: Fields) -> str:
     return f"{event['agent']} offers {event['name']} until {explain.moment(event['expires_at'])}"
 
 
+def _bound(event: Fields) -> str:
+    return f"the name {event['agent']} is bound to a session"
+
+
+def _disconnected(event: Fields) -> str:
+    return f"the session of {event['agent']} disconnected"
+
+
+def _given_up(event: Fields) -> str:
+    return f"the session of {event['agent']} gave the name up"
+
+
+def _reclaimed(event: Fields) -> str:
+    return f"the name {event['agent']} was taken back by its user ({event['principal']})"
+
+
+def _pinned(event: Fields) -> str:
+    return f"the key {event['key']} is pinned to the name {event['agent']}"
+
+
 def _silently(_: Fields) -> str:
     return ""
 
@@ -203,6 +223,11 @@ _WORDS: dict[str, Callable[[Fields], str]] = {
     "resource_offered": _offered,
     "foreign_edit": _foreign_edit,
     "worktree_registered": _registered,
+    "name_bound": _bound,
+    "name_disconnected": _disconnected,
+    "name_released": _given_up,
+    "name_reclaimed": _reclaimed,
+    "key_pinned": _pinned,
     "command_answered": _silently,
 }
 

@@ -70,7 +70,7 @@ def day_of(number: int) -> Iterable[AnyCommand]:
             yield keyed(give(task, f"next {at}"), key=f"r{task}")
         else:
             yield keyed(give(task, agent), key=f"r{task}")
-        yield SendMessage(sender=agent, to=f"late {number}" if at % 2 else None, body="done soon")
+        yield SendMessage(agent=agent, to=f"late {number}" if at % 2 else None, body="done soon")
         yield AddNote(agent=agent, namespace="", task_id=task, text="half done")
         yield OfferResource(agent=agent, namespace="", name=f"port {at}", note="", ttl_s=300.0)
 

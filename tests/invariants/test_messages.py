@@ -30,7 +30,7 @@ def _directory(tmp_path: Path) -> None:
 
 
 def say(body: str, sender: str = "ana", to: str | None = None, **more: Any) -> SendMessage:
-    return SendMessage(sender=sender, to=to, body=body, **more)
+    return SendMessage(agent=sender, to=to, body=body, **more)
 
 
 def inbox(rig: Rig, agent: str, after: int = 0) -> list[str]:

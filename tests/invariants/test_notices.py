@@ -182,7 +182,7 @@ def test_inv_rr_2_notices_are_bounded_and_crowd_out_no_letter(tmp_path: Path, mo
     monkeypatch.setattr(mail, "MAX_REMEMBERED_NOTICES", 7)
     clock = FakeClock()
     with running(tmp_path, clock) as rig:
-        rig.answer(SendMessage(sender="dee", to="ana", body="keep me"))
+        rig.answer(SendMessage(agent="dee", to="ana", body="keep me"))
         for owner in ("ana", "cyd"):
             rig.answer(take(f"t-{owner}", owner, (owner,)))
             for number in range(MAX_MAILBOX_NOTICES + 10):
@@ -205,7 +205,7 @@ def test_notices_fill_no_mailbox(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> N
     rig.answer(take("t1", "ana", ("src",)))
     for agent in ("ben", "cyd", "dee"):
         rig.reason(take("t2", agent, ("src",)))
-    rig.answer(SendMessage(sender="ben", to="ana", body="may I?"))
+    rig.answer(SendMessage(agent="ben", to="ana", body="may I?"))
     assert len(rig.hub.state.mail.box("ana")) == 4
 
 

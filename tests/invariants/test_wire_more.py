@@ -13,6 +13,7 @@ import pytest
 
 from synapse_git.constants import DEFAULT_RESOURCE_TTL_SECONDS, MAX_BODY_BYTES, MAX_JSON_DEPTH, MAX_MESSAGE_BYTES
 from synapse_git.protocol import MessageBody
+from synapse_hub.core.commands import BindName
 from synapse_hub.web.app import make_app
 from synapse_hub.web.desk import PEER, Desk
 from synapse_hub.web.messages import message_command
@@ -220,25 +221,17 @@ def test_the_board_on_the_wire(ask: Ask, rig: Rig) -> None:
     assert ask("GET", "/v2/notes?since=1")[0] == ask("GET", "/v2/resources?x=1")[0] == 400
 
 
-class OneHere:
-    """Presence as a session of ``agent`` alone would have it."""
-
-    def __init__(self, agent: str) -> None:
-        self._agent = agent
-
-    def reaches(self, to: str | None, sender: str) -> bool:
-        return self._agent == to or (to is None and self._agent != sender)
-
-
 def test_inv_dg_3_delivered_says_that_a_session_was_open_and_no_more(rig: Rig) -> None:
     """Of the recipient; of anyone else, where it goes to all. The message waits in any case."""
-    desk = Desk(rig.hub, presence=OneHere("ben"))
+    desk = Desk(rig.hub)
+    proven = "d" * 64
+    rig.answer(BindName(agent="ben", principal="uid:1", secret_sha256=proven))
     for sender, to, expected in (
         ("ana", "ben", True),
         ("ana", "cyd", False),
         ("ana", None, True),
         ("ben", None, False),
     ):
-        command = message_command(desk, MessageBody(agent=sender, to=to, body="hi"))
+        command = message_command(desk, MessageBody(agent=sender, to=to, body="hi"), proven if sender == "ben" else "")
         assert rig.answer(command)["delivered"] is expected
     assert [one.sent.delivered for one in rig.hub.state.mail.waiting("ben", rig.clock.at)] == [True, True]

@@ -199,7 +199,7 @@ class HubMachine(CoreMachine):
         self.arrivals += 1
         body = f"letter {self.arrivals}"
         ShakyStore.fail = how
-        outcome = self.rig.hub.transact(SendMessage(sender="ana", to="ben", body=body)).outcome
+        outcome = self.rig.hub.transact(SendMessage(agent="ana", to="ben", body=body)).outcome
         assert (isinstance(outcome, Refusal) and outcome.reason == UNKNOWN) is bool(how)
         ShakyStore.fail = ""
         self.await_granting()

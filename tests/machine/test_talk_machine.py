@@ -78,7 +78,7 @@ class TalkMachine(RuleBasedStateMachine):
     def send(self, sender: str, to: str | None, body: str, reached: bool) -> None:
         """INV-DG-1, INV-DG-3: taken if and only if the model takes it, present or not, however often."""
         expected = self.talk.send(self.state.seq + 1, self.now, sender, to, body)
-        outcome = self.do(SendMessage(sender=sender, to=to, body=body, reached=reached))
+        outcome = self.do(SendMessage(agent=sender, to=to, body=body, reached=reached))
         assert (outcome.reason if isinstance(outcome, Refusal) else "") == expected
         if not isinstance(outcome, Refusal):
             assert outcome.answer == {"timestamp": self.now, "delivered": reached}

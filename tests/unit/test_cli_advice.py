@@ -61,6 +61,8 @@ def _verb(words: list[str]) -> str:
 
 # Words that follow the program's name where a text speaks about it instead of telling what to type.
 _PROSE = ("is",)
+# What a session's proof begins with, on the wire.
+_LABEL = ["session"]
 ADVICE = sorted(set(_advice()))
 
 
@@ -75,11 +77,12 @@ def test_advice_names_a_command_that_exists(source: str, command: str) -> None:
     """The verb is one, and so are its options."""
     words = _words(command)
     # `synapse-git …` and `synapse-git -C DIR …` stand for any command; `VERB` for any verb.
-    if not words or words[0] in ("…", "VERB", _VALUE) or words[0] in _PROSE:
+    if not words or words[0] in ("…", "VERB", _VALUE) or words[0] in _PROSE or words == _LABEL:
         return
     name = _verb(words)
     verb = catalogue.load(name)
     assert verb is not None, f"{source} says: synapse-git {command}"
     known = {spelled for option in (*EVERYWHERE, *verb.options) for spelled in option.names} | {"--help", "-h", "--"}
-    given = [word.partition("=")[0] for word in words[len(name.split()) :] if re.match(r"--?[a-zA-Z]", word)]
+    own = words[: words.index("--")] if "--" in words else words  # what follows is another program's
+    given = [word.partition("=")[0] for word in own[len(name.split()) :] if re.match(r"--?[a-zA-Z]", word)]
     assert set(given) <= known, f"{source} says: synapse-git {command}"

@@ -37,7 +37,8 @@ def send(found: Occasion, env: Mapping[str, str]) -> None:
             line = starter.connect_running(where, deadline=time.monotonic() + HOOK_DEADLINE_SECONDS)
             if line:
                 with line:
-                    line.ask("POST", "/v2/edits", [("Content-Type", "application/json")], said)
+                    headers = [("Content-Type", "application/json"), *identity.proof(env)]
+                    line.ask("POST", "/v2/edits", headers, said)
         except HubUnreachable:
             return
 

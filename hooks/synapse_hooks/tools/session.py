@@ -77,7 +77,7 @@ def end(found: Occasion, env: Mapping[str, str]) -> None:
             for claim in list(_claims(line, f"&agent={quote(me)}" if single else "")):
                 ours = claim["owner"] == me or identity.acts_for(me, claim["owner"])
                 if ours and claim["task_id"].startswith(AUTOMATIC):
-                    _end_one(line, claim, heir)
+                    _end_one(line, claim, heir, env)
     except HubUnreachable:
         pass  # they run out
 
@@ -101,7 +101,7 @@ def pause(found: Occasion, env: Mapping[str, str]) -> None:
                 held = [explain.wire_path(path) for path in claim["paths"]]
                 kept = [path for path in held if dirty.touches(path)]
                 if kept != held:
-                    settlement.give_back(line, claim, kept)
+                    settlement.give_back(line, claim, kept, env)
     except HubUnreachable:
         pass  # they run out
 
@@ -110,13 +110,14 @@ def _automatic_in(claim: dict[str, Any], tree: str) -> bool:
     return bool(claim["worktree"] == tree and claim["task_id"].startswith(AUTOMATIC))
 
 
-def _end_one(line: Line, claim: dict[str, Any], heir: str) -> None:
+def _end_one(line: Line, claim: dict[str, Any], heir: str, env: Mapping[str, str]) -> None:
     """The epoch makes sure that it is still the very same claim."""
     body = {name: claim[name] for name in ("task_id", "namespace", "epoch")} | {"agent": claim["owner"]}
     target = "/v2/handoff" if heir else "/v2/release"
     if heir:
         body["to"] = heir
-    line.ask("POST", target, [("Content-Type", "application/json")], document.write(body).encode())
+    headers = [("Content-Type", "application/json"), *identity.proof(env)]
+    line.ask("POST", target, headers, document.write(body).encode())
 
 
 def _connect(env: Mapping[str, str], here: Checkout | None) -> Line | None:

@@ -13,13 +13,22 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Base of all."""
 
 
-class TakeClaim(Command, frozen=True):
+class Acting(Command, frozen=True, kw_only=True):
+    """Base of what is done under an agent's name. ``session``: the SHA-256 of the session secret given, '' for none.
+
+    A name that is bound to another session refuses it before anything else is looked at.
+    """
+
+    agent: str
+    session: str = ""
+
+
+class TakeClaim(Acting, frozen=True, kw_only=True):
     """Claim, renew or widen. ``paths``: normalised, ``()`` the whole tree.
 
     None keeps what a held task has, of ``paths``, ``worktree``, ``ttl_s`` and ``note``.
     """
 
-    agent: str
     principal: str
     namespace: str
     task_id: str
@@ -31,10 +40,9 @@ class TakeClaim(Command, frozen=True):
     note: str | None = None
 
 
-class ReleaseClaim(Command, frozen=True):
+class ReleaseClaim(Acting, frozen=True, kw_only=True):
     """Give back; ``force`` takes it from whoever holds it, for the reason given."""
 
-    agent: str
     namespace: str
     task_id: str
     epoch: int | None = None
@@ -42,8 +50,7 @@ class ReleaseClaim(Command, frozen=True):
     reason_text: str = ""
 
 
-class UpdateTask(Command, frozen=True):
-    agent: str
+class UpdateTask(Acting, frozen=True, kw_only=True):
     namespace: str
     task_id: str
     epoch: int | None = None
@@ -52,28 +59,24 @@ class UpdateTask(Command, frozen=True):
     note: str | None = None
 
 
-class HandOff(Command, frozen=True):
-    agent: str
+class HandOff(Acting, frozen=True, kw_only=True):
     namespace: str
     task_id: str
     to: str
     epoch: int | None = None
 
 
-class SaveCheckpoint(Command, frozen=True):
+class SaveCheckpoint(Acting, frozen=True, kw_only=True):
     """``data``: any JSON value; null clears."""
 
-    agent: str
     namespace: str
     task_id: str
     data: Any
     epoch: int | None = None
 
 
-class Heartbeat(Command, frozen=True):
+class Heartbeat(Acting, frozen=True, kw_only=True):
     """Extend all live claims of an agent."""
-
-    agent: str
 
 
 class ExtendLeases(Command, frozen=True):
@@ -89,13 +92,12 @@ class ExpireDue(Command, frozen=True):
     tasks: tuple[tuple[str, str], ...]
 
 
-class ClaimEdit(Command, frozen=True):
+class ClaimEdit(Acting, frozen=True, kw_only=True):
     """An edit is about to be made: refuse it, or claim for its author what of ``paths`` nobody covers yet.
 
     ``unclaimed``: what to say where nothing can be claimed.
     """
 
-    agent: str
     principal: str
     namespace: str
     worktree: str
@@ -157,10 +159,9 @@ class RegisterWorktree(Command, frozen=True):
     layers: tuple[str, ...]
 
 
-class SendMessage(Command, frozen=True):
+class SendMessage(Acting, frozen=True, kw_only=True):
     """``to`` None: to everyone. ``reached``: a session of the recipient is open now (Spec: INV-DG-3)."""
 
-    sender: str
     to: str | None
     body: str
     client_msg_id: str | None = None
@@ -168,24 +169,21 @@ class SendMessage(Command, frozen=True):
     reached: bool = False
 
 
-class Acknowledge(Command, frozen=True):
+class Acknowledge(Acting, frozen=True, kw_only=True):
     """``agent`` has what was said up to event ``seq``."""
 
-    agent: str
     seq: int
 
 
-class AddNote(Command, frozen=True):
+class AddNote(Acting, frozen=True, kw_only=True):
     """``task_id`` '' is about none."""
 
-    agent: str
     namespace: str
     task_id: str
     text: str
 
 
-class OfferResource(Command, frozen=True):
-    agent: str
+class OfferResource(Acting, frozen=True, kw_only=True):
     namespace: str
     name: str
     note: str
@@ -268,10 +266,37 @@ TeamCommand = (
 )
 
 
+class BindName(Command, frozen=True):
+    """Let a session have a name. ``key``: the Ed25519 key (base64) that it has proven to have, '' for none."""
+
+    agent: str
+    principal: str
+    secret_sha256: str
+    key: str = ""
+
+
+class EndSessions(Command, frozen=True):
+    """These sessions are no longer connected, each as (name, digest of its secret)."""
+
+    sessions: tuple[tuple[str, str], ...]
+
+
+class ReleaseName(Acting, frozen=True):
+    """A session gives its name up."""
+
+
+class ReclaimName(Command, frozen=True):
+    """The user ``principal`` takes a name back from whatever session owns it."""
+
+    agent: str
+    principal: str
+
+
 class ProbeJournal(Command, frozen=True):
     """Nothing but a trip through the write path, for health."""
 
 
+NameCommand = BindName | EndSessions | ReleaseName | ReclaimName
 FamilyCommand = TakeClaim | ReleaseClaim | UpdateTask | HandOff | SaveCheckpoint
 
 
@@ -301,6 +326,7 @@ AnyCommand = (
     | Acknowledge
     | AddNote
     | OfferResource
+    | NameCommand
     | ProbeJournal
     | Keyed
 )

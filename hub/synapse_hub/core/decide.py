@@ -8,26 +8,33 @@ import msgspec
 
 from synapse_git.constants import IDEMPOTENCY_RETENTION_SECONDS, MAX_IDEMPOTENCY_KEYS
 from synapse_git.protocol import to_wire
+from synapse_hub.core.binding import decide_bind, decide_end, decide_free, decide_reclaim, impostor
 from synapse_hub.core.claims import decide_claim
 from synapse_hub.core.commands import (
     Acknowledge,
+    Acting,
     AddNote,
     AnyCommand,
+    BindName,
     ClaimEdit,
+    EndSessions,
     ExpireDue,
     ExtendLeases,
     FamilyCommand,
     HandOff,
     Heartbeat,
     Keyed,
+    NameCommand,
     OfferResource,
     ProbeJournal,
     ReanchorLeases,
+    ReclaimName,
     RecordDenial,
     RecordForeignEdit,
     RecordOverride,
     RegisterWorktree,
     ReleaseClaim,
+    ReleaseName,
     SaveCheckpoint,
     SendMessage,
     TakeClaim,
@@ -57,7 +64,13 @@ from synapse_hub.core.team.decide import decide_team, forbidden
 
 
 def decide(state: State, command: AnyCommand, now: float) -> Outcome:
-    """What ``command`` comes to in ``state`` at ``now`` (lease-clock seconds), and who has to hear of it. Pure."""
+    """What ``command`` comes to in ``state`` at ``now`` (lease-clock seconds), and who has to hear of it. Pure.
+
+    Under a name that is bound to another session everything is refused with NAME_OWNED.
+    """
+    acting = command.command if isinstance(command, Keyed) else command
+    if isinstance(acting, Acting) and (refused := impostor(state, acting.agent, acting.session, now)):
+        return refused
     outcome = _decide(state, command, now)
     told = notices(state, outcome.events, now)
     return msgspec.structs.replace(outcome, events=[*outcome.events, *told]) if told else outcome
@@ -89,6 +102,8 @@ def _decide(state: State, command: AnyCommand, now: float) -> Outcome:  # noqa: 
             return _decide_register(state, command, now)
         case SendMessage() | Acknowledge() | AddNote() | OfferResource():
             return _decide_talk(state, command, now)
+        case BindName() | EndSessions() | ReleaseName() | ReclaimName():
+            return _decide_name(state, command, now)
         case ProbeJournal():
             return Decided([], {})
         case _:
@@ -122,6 +137,19 @@ def _decide_family(state: State, command: FamilyCommand, now: float) -> Outcome:
             return decide_handoff(state, command, now)
         case SaveCheckpoint():
             return decide_checkpoint(state, command, now)
+    assert_never(command)
+
+
+def _decide_name(state: State, command: NameCommand, now: float) -> Outcome:
+    match command:
+        case BindName():
+            return decide_bind(state, command, now)
+        case EndSessions():
+            return decide_end(state, command, now)
+        case ReleaseName():
+            return decide_free(state, command, now)
+        case ReclaimName():
+            return decide_reclaim(state, command, now)
     assert_never(command)
 
 

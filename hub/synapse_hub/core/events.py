@@ -199,6 +199,41 @@ class WorktreeRegistered(Event, frozen=True, tag="worktree_registered"):
     layers: tuple[str, ...]
 
 
+class NameBound(Event, frozen=True, tag="name_bound"):
+    """A session took the name, or came back to it; ``secret_sha256``: the digest of its secret, in hexadecimal."""
+
+    agent: str
+    principal: str
+    secret_sha256: str
+
+
+class NameDisconnected(Event, frozen=True, tag="name_disconnected"):
+    """The session of the name is gone. It may come back until the name's lease has run out."""
+
+    agent: str
+
+
+class NameReleased(Event, frozen=True, tag="name_released"):
+    """The session of the name gave it up: it is free at once. A key that is pinned to it stays pinned."""
+
+    agent: str
+
+
+class NameReclaimed(Event, frozen=True, tag="name_reclaimed"):
+    """The name's own user took it back: no session owns it any more, and no key is pinned to it."""
+
+    agent: str
+    principal: str
+
+
+class KeyPinned(Event, frozen=True, tag="key_pinned"):
+    """From now on only who has this Ed25519 key (base64 of its 32 bytes) may bind the name."""
+
+    agent: str
+    principal: str
+    key: str
+
+
 class CommandAnswered(Event, frozen=True, tag="command_answered"):
     """The first answer to a keyed command, kept so that a retry gets it again. Spec: INV-CR-1."""
 
@@ -334,6 +369,11 @@ AnyEvent = (
     | ReceiptKept
     | ReceiptEnded
     | ClaimRevoked
+    | NameBound
+    | NameDisconnected
+    | NameReleased
+    | NameReclaimed
+    | KeyPinned
     | CommandAnswered
     | IncarnationStarted
 )
@@ -366,6 +406,11 @@ KINDS: dict[str, type[AnyEvent]] = {
         ReceiptKept,
         ReceiptEnded,
         ClaimRevoked,
+        NameBound,
+        NameDisconnected,
+        NameReleased,
+        NameReclaimed,
+        KeyPinned,
         CommandAnswered,
         IncarnationStarted,
     )
@@ -385,6 +430,7 @@ AUDIT_KINDS = (
     "namespace_freed",
     "ownership_contested",
     "ownership_settled",
+    "name_reclaimed",
     "incarnation_started",
 )
 

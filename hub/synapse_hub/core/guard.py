@@ -14,6 +14,7 @@ from synapse_git.policy import AUTOMATIC
 from synapse_git.protocol import paths_to_wire, to_wire
 from synapse_git.scope import show
 from synapse_hub.core import overlap
+from synapse_hub.core.binding import impostor
 from synapse_hub.core.claim import Claim, TaskKey, comparable, tree_key
 from synapse_hub.core.commands import RecordDenial, RecordOverride
 from synapse_hub.core.events import GuardDenied, GuardOverridden, Holder
@@ -26,13 +27,17 @@ MAX_LISTED_UNCLAIMED = 100
 
 
 class Question(msgspec.Struct, frozen=True):
-    """Who would change something, and where. ``worktree`` "" asks about the namespace's shared tree alone."""
+    """Who would change something, and where. ``worktree`` "" asks about the namespace's shared tree alone.
+
+    ``session``: the digest of the session secret given, '' for none.
+    """
 
     agent: str
     namespace: str
     worktree: str
     action: str
     unclaimed: str = "allow"
+    session: str = ""
 
 
 class Verdict:
@@ -46,6 +51,7 @@ class Verdict:
         own = state.tree(tree_key(question.namespace, question.worktree))
         trees = [("", shared)] + ([(question.worktree, own)] if question.worktree else [])
         self._sights = [(worktree, overlap.Sight(tree, question.agent)) for worktree, tree in trees if tree.owners]
+        self._impostor = impostor(state, question.agent, question.session, now)
         self._changed: dict[TaskKey, list[str]] = {}
         self._totals: dict[TaskKey, int] = {}
         self._listed = listed
@@ -75,8 +81,8 @@ class Verdict:
                     if self._live(key):
                         covered = True
                         self._touched.add(key)
-            if found:
-                self._note_conflict(path, found)
+            if found or self._impostor:
+                self._note_refused(path, found)
             if not covered:
                 self.unclaimed_total += 1
                 if len(self.unclaimed) < self._listed:
@@ -96,7 +102,7 @@ class Verdict:
     def _live(self, key: TaskKey) -> bool:
         return self._state.claims[key].live(self.now)
 
-    def _note_conflict(self, path: str, found: Iterable[TaskKey]) -> None:
+    def _note_refused(self, path: str, found: Iterable[TaskKey]) -> None:
         self.paths_total += 1
         if len(self._paths) < MAX_NAMED_CONFLICTS:
             self._paths.append(path)
@@ -114,7 +120,7 @@ class Verdict:
 
     @property
     def refused(self) -> bool:
-        """Is anything of it in another agent's live scope?"""
+        """Is anything of it in another agent's live scope, or the agent's name another session's?"""
         return self.paths_total > 0
 
     @property
@@ -156,7 +162,9 @@ class Verdict:
             "unclaimed": paths_to_wire(self.unclaimed[:MAX_LISTED_UNCLAIMED]),
             "unclaimed_total": self.unclaimed_total,
         }
-        if self.refused:
+        if self._impostor and self.refused:
+            body |= {"reason": self._impostor.reason, "detail": self._impostor.detail, "fix": self._impostor.fix}
+        elif self.refused:
             body |= {"reason": "SCOPE_CONFLICT", "detail": self._detail(), "changed_total": self.paths_total}
         elif self.word != "allow":
             first = show(self.unclaimed[0])

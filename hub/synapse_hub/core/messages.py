@@ -24,7 +24,7 @@ def decide_send(state: State, command: SendMessage, now: float) -> Outcome:
         return full
     event = MessageSent(
         at=now,
-        sender=command.sender,
+        sender=command.agent,
         to=command.to,
         body=command.body,
         client_msg_id=command.client_msg_id,

@@ -61,11 +61,19 @@ class Recent(msgspec.Struct, Generic[K, V], frozen=True):
         self, key: K, at: float, value: V, *, keep_after: float, capacity: int | None = None
     ) -> tuple[Recent[K, V], list[K]]:
         """As `put`, and the keys that went."""
-        entries, order, first = self.entries, self.order, self.first
+        entries, order = self.entries, self.order
         if (known := entries.get(key)) is not None:
             order = order.delete(known[0])
         entries = entries.set(key, (self.next, at, value))
         order = order.set(self.next, key)
+        return Recent(entries, order, self.first, self.next + 1)._shed(keep_after, capacity)
+
+    def younger(self, keep_after: float) -> Recent[K, V]:
+        """Without what came at or before ``keep_after``."""
+        return self._shed(keep_after, None)[0]
+
+    def _shed(self, keep_after: float, capacity: int | None) -> tuple[Recent[K, V], list[K]]:
+        entries, order, first = self.entries, self.order, self.first
         gone: list[K] = []
         while first < self.next:
             front = order.get(first)
@@ -77,7 +85,7 @@ class Recent(msgspec.Struct, Generic[K, V], frozen=True):
                 order = order.delete(first)
                 gone.append(front)
             first += 1
-        return Recent(entries, order, first, self.next + 1), gone
+        return Recent(entries, order, first, self.next), gone
 
     def without(self, key: K) -> Recent[K, V]:
         """Without ``key``, if it was there."""

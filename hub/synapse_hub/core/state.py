@@ -39,10 +39,15 @@ from synapse_hub.core.events import (
     GuardDenied,
     GuardOverridden,
     IncarnationStarted,
+    KeyPinned,
     LeaseExpired,
     LeaseExtended,
     MessageAcknowledged,
     MessageSent,
+    NameBound,
+    NameDisconnected,
+    NameReclaimed,
+    NameReleased,
     NoteAdded,
     ResourceOffered,
     TaskHandedOff,
@@ -50,6 +55,7 @@ from synapse_hub.core.events import (
     WorktreeRegistered,
 )
 from synapse_hub.core.mail import Mail, acknowledged, delivered
+from synapse_hub.core.names import Names
 from synapse_hub.core.recent import Recent, near
 from synapse_hub.core.team.state import Team, apply_team
 
@@ -88,6 +94,7 @@ class State(msgspec.Struct, frozen=True):
     board: Board = Board()
     foreign_edits: Recent[str, ForeignEditSeen] = Recent()
     team: Team = Team()
+    names: Names = Names()
 
     def tree(self, key: TreeKey) -> overlap.Node:
         return self.trees.get(key, overlap.EMPTY)
@@ -137,6 +144,8 @@ def _change(state: State, event: AnyEvent) -> State:
             return _change_talk(state, event)
         case WorktreeRegistered():
             return msgspec.structs.replace(state, worktrees=state.worktrees.set(event.worktree, event))
+        case NameBound() | NameDisconnected() | NameReleased() | NameReclaimed() | KeyPinned():
+            return msgspec.structs.replace(state, names=state.names.after(event))
         case CommandAnswered():
             return _remember_answer(state, event)
         case IncarnationStarted():

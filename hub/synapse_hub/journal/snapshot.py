@@ -10,7 +10,15 @@ from immutables import Map
 
 from synapse_hub.core import board, mail
 from synapse_hub.core.claim import Claim
-from synapse_hub.core.events import ForeignEditSeen, ReceiptKept, ResourceOffered, WorktreeRegistered
+from synapse_hub.core.events import (
+    ForeignEditSeen,
+    KeyPinned,
+    NameBound,
+    ReceiptKept,
+    ResourceOffered,
+    WorktreeRegistered,
+)
+from synapse_hub.core.names import Names
 from synapse_hub.core.recent import Recent
 from synapse_hub.core.state import State, hold
 from synapse_hub.core.team.state import Governed, Team, UnderWay, hold_receipts
@@ -50,6 +58,9 @@ class _Image(msgspec.Struct, frozen=True):
     receipts: list[ReceiptKept] = []
     under_way: list[tuple[tuple[str, str], tuple[UnderWay, ...]]] = []
     touched: list[tuple[tuple[str, str], float, None]] = []
+    live_names: list[NameBound] = []
+    absent_names: list[tuple[str, float, NameBound]] = []
+    keys: list[tuple[str, float, KeyPinned]] = []
 
 
 def capture(state: State, head: bytes) -> Snapshot:
@@ -72,6 +83,9 @@ def capture(state: State, head: bytes) -> Snapshot:
         list(state.team.receipts.values()),
         list(state.team.under_way.items()),
         list(state.team.touched.items()),
+        list(state.names.live.values()),
+        list(state.names.absent.items()),
+        list(state.names.keys.items()),
     )
     body = msgspec.json.encode(image)
     return Snapshot(state.seq, head, hashlib.sha256(body).digest(), body)
@@ -94,6 +108,11 @@ def restore(snapshot: Snapshot) -> State:
         team=hold_receipts(
             Team(governed=Map(image.governed), under_way=Map(image.under_way), touched=Recent.of(image.touched)),
             image.receipts,
+        ),
+        names=Names(
+            Map({bound.agent: bound for bound in image.live_names}),
+            Recent.of(image.absent_names),
+            Recent.of(image.keys),
         ),
     )
     for claim in image.claims:

@@ -25,12 +25,17 @@ def document(body: Mapping[str, Any], seq: int, now: float, headers: Mapping[str
 
 
 def problem(refusal: Refusal, seq: int, now: float) -> Response:
+    """A refusal as an answer."""
+    body = problem_document(refusal, seq, now)
+    return Response(msgspec.json.encode(body), body["status"], media_type=PROBLEM_TYPE, headers=HEADERS)
+
+
+def problem_document(refusal: Refusal, seq: int, now: float) -> dict[str, Any]:
     """A refusal as RFC 9457 has it."""
-    status = REASONS[refusal.reason][0]
     body: dict[str, Any] = {
         "type": f"urn:synapse-git:reason:{refusal.reason}",
         "title": refusal.reason.replace("_", " ").capitalize(),
-        "status": status,
+        "status": REASONS[refusal.reason][0],
         "reason": refusal.reason,
         "detail": refusal.detail,
         "seq": seq,
@@ -40,7 +45,7 @@ def problem(refusal: Refusal, seq: int, now: float) -> Response:
         body["fix"] = refusal.fix
     if refusal.conflicts:
         body["conflicts"] = [conflict.document() for conflict in refusal.conflicts]
-    return Response(msgspec.json.encode(body), status, media_type=PROBLEM_TYPE, headers=HEADERS)
+    return body
 
 
 def of(answered: Answered, headers: Mapping[str, str] | None = None, **members: Any) -> Response:

@@ -11,7 +11,8 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.websockets import WebSocket
 
 from synapse_git.protocol import PROBLEM_TYPE
 from synapse_hub.core.outcome import Refusal
@@ -26,6 +27,7 @@ from synapse_hub.web import (
     health,
     messages,
     metrics,
+    names,
     receipts,
     team,
     watch,
@@ -33,6 +35,7 @@ from synapse_hub.web import (
 )
 from synapse_hub.web.desk import Desk, Rejected, asker
 from synapse_hub.web.party import peer
+from synapse_hub.web.session import conversation
 
 Handler = Callable[[Desk, Request], Awaitable[Response]]
 
@@ -57,6 +60,8 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("POST", "/v2/resources", board.offer),
     ("GET", "/v2/resources", board.resources),
     ("POST", "/v2/quarantined", watch.quarantined),
+    ("GET", "/v2/names", names.names),
+    ("POST", "/v2/names/reclaim", names.reclaim),
     ("GET", "/v2/worktrees", worktrees.worktrees),
     ("POST", "/v2/worktrees", worktrees.register),
     ("GET", "/v2/events", events.events),
@@ -70,13 +75,21 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("GET", "/v2/metrics", metrics.metrics),
     ("POST", "/v2/ping", health.ping),
 )
+SESSION = "/v2/session"
 
 log = logging.getLogger("synapse_hub")
 
 
 def make_app(desk: Desk) -> Starlette:
     """The ASGI application over ``desk``."""
-    routes = [Route(path, _endpoint(desk, handler), methods=[method]) for method, path, handler in ROUTES]
+
+    async def session(websocket: WebSocket) -> None:
+        await conversation.converse(desk, websocket)
+
+    routes: list[BaseRoute] = [
+        Route(path, _endpoint(desk, handler), methods=[method]) for method, path, handler in ROUTES
+    ]
+    routes.append(WebSocketRoute(SESSION, session))
 
     async def unknown(_: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 404

@@ -11,7 +11,7 @@ from synapse_hub.core.board import offer_document
 from synapse_hub.core.commands import AddNote, OfferResource
 from synapse_hub.core.lease import clamp_ttl
 from synapse_hub.web import answer
-from synapse_hub.web.desk import Desk, Rejected, agent_name, label, read, remark, task_name
+from synapse_hub.web.desk import Desk, Rejected, agent_name, label, read, remark, session, task_name
 
 
 async def add_note(desk: Desk, request: Request) -> Response:
@@ -22,6 +22,7 @@ async def add_note(desk: Desk, request: Request) -> Response:
         raise Rejected("INVALID_REQUEST", "text is blank", "Say how far you are")
     command = AddNote(
         agent=agent_name(body.agent),
+        session=session(request),
         namespace=label(body.namespace, "namespace"),
         task_id=task_name(body.task_id) if body.task_id else "",
         text=text,
@@ -42,6 +43,7 @@ async def offer(desk: Desk, request: Request) -> Response:
     _, body = await read(request, ResourceBody)
     command = OfferResource(
         agent=agent_name(body.agent),
+        session=session(request),
         namespace=label(body.namespace, "namespace"),
         name=_resource_name(body.name),
         note=remark(body.note) or "",

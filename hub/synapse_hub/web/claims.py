@@ -46,7 +46,7 @@ from synapse_hub.core.outcome import claim_document
 from synapse_hub.core.state import State
 from synapse_hub.web import answer
 from synapse_hub.web.closing import closing
-from synapse_hub.web.desk import Desk, Rejected, label, read, remark, task_name
+from synapse_hub.web.desk import Desk, Rejected, label, read, remark, session, task_name
 from synapse_hub.web.errand import Errand, extended, forwarded
 from synapse_hub.web.party import named, owner, peer, principal, recipient
 
@@ -59,6 +59,7 @@ async def claim(desk: Desk, request: Request) -> Response:
     raw, body = await read(request, ClaimBody)
     command = TakeClaim(
         agent=named(desk, request, body.agent),
+        session=session(request),
         principal=principal(request),
         namespace=label(body.namespace, "namespace"),
         task_id=task_name(body.task_id),
@@ -131,6 +132,7 @@ def _task(desk: Desk, request: Request, body: TaskBody) -> dict[str, Any]:
     """Which claim a request is about and on whose behalf. Raises: Rejected."""
     return {
         "agent": named(desk, request, body.agent),
+        "session": session(request),
         "namespace": label(body.namespace, "namespace"),
         "task_id": task_name(body.task_id),
         "epoch": body.epoch,
@@ -148,7 +150,8 @@ async def heartbeat(desk: Desk, request: Request) -> Response:
     """``POST /v2/heartbeat``"""
     _, body = await read(request, HeartbeatBody)
     agent = named(desk, request, body.agent)
-    return await extended(desk, request, agent, await desk.transact(Heartbeat(agent=agent)))
+    command = Heartbeat(agent=agent, session=session(request))
+    return await extended(desk, request, agent, await desk.transact(command))
 
 
 def _keyed(request: Request, verb: str, raw: bytes, command: FamilyCommand) -> Keyed | FamilyCommand:

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from urllib.parse import unquote
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 
 from synapse_git.constants import HUB_AGENT, MAX_BODY_BYTES, MAX_NAME_BYTES, MAX_NOTE_BYTES
 from synapse_git.protocol import Malformed, T, parse
 from synapse_hub.announcements import Announcements
 from synapse_hub.closings import Closings
+from synapse_hub.core.binding import impostor
 from synapse_hub.core.commands import AnyCommand
+from synapse_hub.core.events import AnyEvent
 from synapse_hub.core.outcome import Refusal
+from synapse_hub.core.state import State
 from synapse_hub.federation.embassy import Embassy
 from synapse_hub.federation.team import Team
 from synapse_hub.hub import Answered, Hub
 from synapse_hub.hubfile import Place
-from synapse_hub.presence import NOBODY, Presence
 from synapse_hub.waiting import Patience
 from synapse_hub.watchers import Watchers
+from synapse_hub.web.session.roster import Roster
 
 # Under these an ASGI scope says who is asking: a user of this machine, or another hub.
 PEER = "synapse.peer_uid"
@@ -38,9 +42,13 @@ class Rejected(Exception):
         super().__init__(detail)
         self.refusal = Refusal(reason, detail, fix)
 
+    @classmethod
+    def of(cls, refusal: Refusal) -> Rejected:
+        return cls(refusal.reason, refusal.detail, refusal.fix)
+
 
 class Desk:
-    """One per server. ``socket_path`` and ``journal_path`` are shown by health; ``presence``: who has a session."""
+    """One per server. ``socket_path`` and ``journal_path`` are shown by health; ``roster``: who has a session."""
 
     def __init__(
         self,
@@ -48,25 +56,24 @@ class Desk:
         *,
         socket_path: str = "",
         journal_path: str = "",
-        presence: Presence = NOBODY,
         team: Team | None = None,
     ) -> None:
         self.hub = hub
         self.team = team or Team(hub)
         self.embassy = Embassy(hub, self.team, self.transact)
-        self.presence = presence
         self.socket_path = socket_path
         self.journal_path = journal_path
         self.announcements = Announcements()
         self.closings = Closings()
         self.watchers = Watchers()
+        self.roster = Roster(hub)
         self._followers: set[asyncio.Event] = set()
         self._answers: deque[tuple[asyncio.Future[Answered], Answered]] = deque()
         self._waking = False
         # Opens the listener for peers, and says where it is; set while a server runs.
         self.open_for_peers: Callable[[], Awaitable[Place]] = _nowhere
         # Called from the writer's thread after each publication; set while a server runs.
-        self.wake: Callable[[], None] = _nobody
+        self.wake: Callable[[Sequence[AnyEvent]], None] = lambda _: None
 
     async def transact(self, command: AnyCommand) -> Answered:
         """The durable outcome of ``command``. A caller that is cancelled leaves the command to its fate."""
@@ -112,10 +119,11 @@ class Desk:
         """How many streams follow the journal."""
         return len(self._followers)
 
-    def published(self) -> None:
-        """Wake whoever follows the journal. On the event loop only."""
+    def published(self, events: Sequence[AnyEvent]) -> None:
+        """Wake whoever follows the journal, and tell the sessions. On the event loop only."""
         for event in self._followers:
             event.set()
+        self.roster.follow(events)
 
     async def changes(self, idle_s: float) -> AsyncIterator[bool]:
         """True after each publication, False after ``idle_s`` without one; the first at once."""
@@ -141,10 +149,6 @@ async def disconnected(request: Request) -> None:
         pass
 
 
-def _nobody() -> None:
-    pass
-
-
 async def _nowhere() -> Place:
     raise Rejected("INVALID_REQUEST", "this hub does not listen")
 
@@ -153,6 +157,23 @@ def asker(request: Request) -> str:
     """Whom a request is made for, by its own word: the header ``Synapse-Agent``, else its body; '' if it says none."""
     given = request.headers.get("synapse-agent")
     return str(request.scope.get(ASKER, "")) if given is None else unquote(given, errors="replace")
+
+
+def session(request: HTTPConnection) -> str:
+    """The digest of the session secret that came along, '' if none did."""
+    secret = request.headers.get("synapse-session", "")
+    return digest(secret) if secret else ""
+
+
+def digest(secret: str) -> str:
+    """What the hub keeps of a secret: its SHA-256, in hexadecimal."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def admit(request: HTTPConnection, state: State, agent: str, now: float) -> None:
+    """For what is answered without a decision. Raises: Rejected, where the name ``agent`` is another session's."""
+    if refused := impostor(state, agent, session(request), now):
+        raise Rejected.of(refused)
 
 
 async def read(request: Request, kind: type[T]) -> tuple[bytes, T]:

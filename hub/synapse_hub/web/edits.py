@@ -15,7 +15,7 @@ from synapse_hub.core.claim import tree_key
 from synapse_hub.core.commands import ExtendLeases
 from synapse_hub.core.guard import Question, Verdict
 from synapse_hub.web import answer
-from synapse_hub.web.desk import Desk, Rejected, agent_name, label, read
+from synapse_hub.web.desk import Desk, Rejected, admit, agent_name, label, read, session
 
 _HEX = frozenset("0123456789abcdef")
 
@@ -25,14 +25,15 @@ async def edits(desk: Desk, request: Request) -> Response:
     _, body = await read(request, EditsBody)
     agent = agent_name(body.agent)
     namespace, worktree = label(body.namespace, "namespace"), label(body.worktree, "worktree")
-    now = desk.hub.now()
+    state, now = desk.hub.state, desk.hub.now()
+    admit(request, state, agent, now)
     paths = [clean(one.path) for one in body.edits]
     entries = [
         (path, Announced(agent, now, written=True, sha256=digest(one.sha256)))
         for path, one in zip(paths, body.edits, strict=True)
     ]
     desk.announcements.add(tree_key(namespace, worktree), entries)
-    verdict = Verdict(desk.hub.state, Question(agent, namespace, worktree, "edit"), now)
+    verdict = Verdict(state, Question(agent, namespace, worktree, "edit", session=session(request)), now)
     verdict.judge(paths)
     if touched := verdict.to_extend():
         desk.leave(ExtendLeases(agent=agent, tasks=touched))

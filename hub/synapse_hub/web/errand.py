@@ -15,7 +15,7 @@ from synapse_hub.core.outcome import Refusal
 from synapse_hub.federation.errand import Errand
 from synapse_hub.hub import Answered
 from synapse_hub.web import answer
-from synapse_hub.web.desk import Desk, disconnected
+from synapse_hub.web.desk import Desk, admit, disconnected
 
 if TYPE_CHECKING:
     from synapse_hub.federation.link import Reply
@@ -24,7 +24,12 @@ __all__ = ["Errand", "extended", "forwarded", "handed_on"]
 
 
 async def forwarded(desk: Desk, request: Request, peer: str, errand: Errand) -> Response:
-    """The owner's answer, whatever it is; OWNER_UNREACHABLE where there is none. Spec: INV-MH-2."""
+    """The owner's answer, whatever it is; OWNER_UNREACHABLE where there is none. Spec: INV-MH-2.
+
+    Raises:
+        Rejected: the agent's name belongs to another session here.
+    """
+    admit(request, desk.hub.state, errand.command.agent, desk.hub.now())
     errand = msgspec.structs.replace(errand, key=request.headers.get("idempotency-key", ""))
     carried = desk.embassy.forward(peer, errand)
     found = await (_while_connected(request, carried) if errand.wait_s else carried)

@@ -21,7 +21,7 @@ from synapse_hub.core.guard import Question, Verdict
 from synapse_hub.core.outcome import Decided
 from synapse_hub.web import answer
 from synapse_hub.web.abroad import Abroad
-from synapse_hub.web.desk import Desk, Rejected, agent_name, label, read, read_capped, remark
+from synapse_hub.web.desk import Desk, Rejected, agent_name, label, read, read_capped, remark, session
 from synapse_hub.web.edits import intend
 from synapse_hub.web.party import named, owner, principal
 
@@ -92,6 +92,7 @@ async def _claim(desk: Desk, request: Request, question: Question, paths: tuple[
     shared = desk.team.exclusion(question.namespace) == "repository"
     command = ClaimEdit(
         agent=question.agent,
+        session=question.session,
         principal=principal(request),
         namespace=question.namespace,
         worktree="" if shared else question.worktree,
@@ -118,6 +119,7 @@ async def _judge_json(desk: Desk, request: Request) -> tuple[Trial, list[str], b
         label(body.worktree, "worktree"),
         body.action,
         body.policy.unclaimed,
+        session(request),
     )
     try:
         paths = [scope.normalise(from_wire(path)) for path in body.paths]
@@ -189,6 +191,7 @@ def _question(desk: Desk, request: Request) -> Question:
         label(_percent(given.get("synapse-worktree", "")), "worktree"),
         action,
         unclaimed,
+        session(request),
     )
 
 

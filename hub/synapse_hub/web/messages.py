@@ -11,7 +11,7 @@ from synapse_git.constants import MAX_LISTED_MESSAGES, MAX_MESSAGE_BYTES
 from synapse_git.protocol import AckBody, MessageBody, finite
 from synapse_hub.core.commands import Acknowledge, SendMessage
 from synapse_hub.web import answer
-from synapse_hub.web.desk import Desk, Rejected, agent_name, label, read
+from synapse_hub.web.desk import Desk, Rejected, admit, agent_name, label, read, session
 
 _DIGITS = 18
 
@@ -19,21 +19,22 @@ _DIGITS = 18
 async def send(desk: Desk, request: Request) -> Response:
     """``POST /v2/messages``; ``seq`` of the answer is the message's number."""
     _, body = await read(request, MessageBody)
-    return answer.of(await desk.transact(message_command(desk, body)))
+    return answer.of(await desk.transact(message_command(desk, body, session(request))))
 
 
-def message_command(desk: Desk, body: MessageBody) -> SendMessage:
-    """``body`` as a command, with who is there to hear it now. Raises: Rejected."""
+def message_command(desk: Desk, body: MessageBody, proven: str) -> SendMessage:
+    """``body`` as a command, with who is there to hear it now; ``proven``: the session's digest. Raises: Rejected."""
     sender = agent_name(body.agent)
     to = None if body.to is None else agent_name(body.to)
     stamped = finite(body.client_timestamp, math.nan)
     return SendMessage(
-        sender=sender,
+        agent=sender,
+        session=proven,
         to=to,
         body=_text(body.body),
         client_msg_id=None if body.client_msg_id is None else label(body.client_msg_id, "client_msg_id"),
         client_timestamp=None if math.isnan(stamped) else stamped,
-        reached=desk.presence.reaches(to, sender),
+        reached=desk.roster.reaches(to, sender),
     )
 
 
@@ -57,6 +58,7 @@ async def messages(desk: Desk, request: Request) -> Response:
     if not since.isascii() or not since.isdigit() or len(since) > _DIGITS:
         raise Rejected("INVALID_REQUEST", "since_seq is the number of a message", "Give back the seq of the last one")
     state, now = desk.hub.state, desk.hub.now()
+    admit(request, state, agent, now)
     found = state.mail.waiting(agent, now, int(since))[:MAX_LISTED_MESSAGES]
     document = {
         "messages": [message.document() for message in found],
@@ -71,4 +73,6 @@ async def acknowledge(desk: Desk, request: Request) -> Response:
     _, body = await read(request, AckBody)
     if body.seq < 0:
         raise Rejected("INVALID_REQUEST", "seq is the number of a message", "Give back the seq of the last one")
-    return answer.of(await desk.transact(Acknowledge(agent=agent_name(body.agent), seq=body.seq)))
+    return answer.of(
+        await desk.transact(Acknowledge(agent=agent_name(body.agent), session=session(request), seq=body.seq))
+    )

@@ -5,18 +5,18 @@ At the owner a name belongs to the hub it came through, and a principal is that 
 
 from __future__ import annotations
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection
 
 from synapse_git.constants import MAX_NAME_BYTES
 from synapse_hub.web.desk import HUB, PEER, Desk, Rejected, agent_name
 
 
-def peer(request: Request) -> str:
+def peer(request: HTTPConnection) -> str:
     """The hub that asks, '' for a client of this machine."""
     return str(request.scope.get(HUB, ""))
 
 
-def principal(request: Request) -> str:
+def principal(request: HTTPConnection) -> str:
     """What the asker's quota is charged to: the uid that the kernel names, or what its hub says. Spec: INV-ME-5."""
     if hub := peer(request):
         said = request.headers.get("synapse-principal", "")
@@ -29,7 +29,7 @@ def principal(request: Request) -> str:
     return f"uid:{uid}"
 
 
-def named(desk: Desk, request: Request, name: str) -> str:
+def named(desk: Desk, request: HTTPConnection, name: str) -> str:
     """An agent that the asker speaks for, as it is called here. Raises: Rejected."""
     agent_name(name)
     if hub := peer(request):
@@ -41,14 +41,14 @@ def named(desk: Desk, request: Request, name: str) -> str:
     return name
 
 
-def recipient(desk: Desk, request: Request, name: str) -> str:
+def recipient(desk: Desk, request: HTTPConnection, name: str) -> str:
     """An agent that the asker means. Raises: Rejected."""
     agent_name(name)
     hub = peer(request)
     return desk.team.addressed(hub, name) if hub else name
 
 
-def owner(desk: Desk, request: Request, namespace: str) -> str:
+def owner(desk: Desk, request: HTTPConnection, namespace: str) -> str:
     """The peer that decides in ``namespace``, '' where this hub does.
 
     Raises:

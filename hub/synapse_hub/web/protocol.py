@@ -57,6 +57,11 @@ class BoundedProtocol(HttpToolsProtocol):
         self._expect(_STREAM_DEADLINE_SECONDS if streamed else RECEIVE_DEADLINE_SECONDS)
         super().on_headers_complete()
 
+    def handle_websocket_upgrade(self) -> None:
+        """The connection belongs to a session from here on, which has deadlines of its own."""
+        self._satisfied()
+        super().handle_websocket_upgrade()
+
     def on_message_complete(self) -> None:
         """All received: the answer may take its time."""
         self._satisfied()

@@ -7,17 +7,20 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
 import uvicorn
 from starlette.types import ASGIApp
 
+from synapse_git.constants import MAX_FRAME_BYTES, SESSION_PING_SECONDS, SESSION_PONG_SECONDS
+from synapse_hub.core.events import AnyEvent
 from synapse_hub.lookout import Lookout
 from synapse_hub.web.desk import Desk
 from synapse_hub.web.lookout import look_out
 from synapse_hub.web.protocol import HubProtocol
+from synapse_hub.web.session.protocol import SessionProtocol
 from synapse_hub.web.socket import inode
 
 # How often the hub looks after itself, in seconds.
@@ -60,7 +63,11 @@ def serve(
         app,
         http=HubProtocol,
         loop="uvloop",
-        ws="none",
+        ws=SessionProtocol,
+        ws_max_size=MAX_FRAME_BYTES,
+        ws_ping_interval=SESSION_PING_SECONDS,
+        ws_ping_timeout=SESSION_PONG_SECONDS,
+        ws_per_message_deflate=False,
         lifespan="off",
         interface="asgi3",
         log_config=None,
@@ -86,12 +93,12 @@ class _Course(NamedTuple):
 async def _serve(server: _Server, desk: Desk, listener: socket.socket, course: _Course) -> None:
     loop = asyncio.get_running_loop()
 
-    def wake() -> None:
-        loop.call_soon_threadsafe(desk.published)
+    def wake(events: Sequence[AnyEvent]) -> None:
+        loop.call_soon_threadsafe(desk.published, events)
 
     desk.wake = wake
     tasks = [
-        asyncio.create_task(_rounds(server, desk.socket_path, course)),
+        asyncio.create_task(_rounds(server, desk, course)),
         asyncio.create_task(look_out(desk, course.lookout)),
     ]
     try:
@@ -100,10 +107,11 @@ async def _serve(server: _Server, desk: Desk, listener: socket.socket, course: _
         for task in tasks:
             task.cancel()
         course.lookout.stop()
-        desk.wake = lambda: None
+        desk.wake = lambda _: None
 
 
-async def _rounds(server: _Server, path: str, course: _Course) -> None:
+async def _rounds(server: _Server, desk: Desk, course: _Course) -> None:
+    path = desk.socket_path
     mine = inode(path)
     while not server.started:
         await asyncio.sleep(0.005)
@@ -112,6 +120,7 @@ async def _rounds(server: _Server, path: str, course: _Course) -> None:
     while True:
         await asyncio.sleep(_ROUND_S)
         await asyncio.to_thread(course.round_)
+        desk.roster.tend()
         if inode(path) != mine:
             # Whoever needs a hub next starts one; this one can no longer be found.
             log.warning("the socket %s is gone; ending", path)

@@ -84,5 +84,5 @@ async def watchers(desk: Desk, request: Request) -> Response:
     now = desk.hub.now()
     desk.watchers.say(_worktree(body.worktree), Standing(body.state, reason, body.foreground, now))
     if body.foreground:
-        desk.published()  # the hub's own watcher makes way, or takes over again
+        desk.published(())  # the hub's own watcher makes way, or takes over again
     return answer.document({}, desk.hub.state.seq, now)
