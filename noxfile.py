@@ -12,7 +12,7 @@ PYTHONS = ["3.11", "3.12", "3.13"]
 PROJECT = nox.project.load_toml("pyproject.toml")
 DEVELOPMENT = nox.project.dependency_groups(PROJECT, "dev")
 DOCUMENTS = ["tests/test_documents.py"]
-FAULTS = ["tests/faults", "tests/machine"]
+FAULTS = ["tests/faults", "tests/machine", "tests/team"]
 
 nox.options.sessions = ["lint", "typing", "tests", "docs", "wheel"]
 nox.options.error_on_missing_interpreters = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import msgspec
@@ -14,11 +13,12 @@ from synapse_hub.core.commands import FamilyCommand, KeepReceipt, RefreshReceipt
 from synapse_hub.core.outcome import Outcome
 from synapse_hub.core.team.state import Team
 from synapse_hub.federation.receipts import Sending
+from tests.faults.scale import times
 from tests.team.world import NAMESPACE, Edge, Request, Turn, Violation, World
 
 STEPS = 60
-# A second has about fifteen hundred. Whoever changes a rule runs more: TEAM_SEEDS=500000.
-SEEDS = int(os.environ.get("TEAM_SEEDS", "8000"))
+# A second has about fifteen hundred.
+SEEDS = times(10_000, 500_000)
 # How many histories a broken variant may take to be found out.
 MOST = 100_000
 

@@ -1,0 +1,75 @@
+"""A way between two hosts that misbehaves as told: bytes pass, are swallowed, or the way is closed."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import suppress
+from typing import Self
+
+
+class Proxy:
+    """Listens on a free port and passes on to ``port``. Use it as a context manager.
+
+    ``swallow``: how many more connections get no answer, and are closed when the other side has answered;
+    ``closed``: whether nobody is let in.
+    """
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self.swallow = 0
+        self.closed = False
+        self._lines: list[socket.socket] = []
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closed = True
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self.cut()
+
+    def cut(self) -> None:
+        """End what is open."""
+        for line in self._lines:
+            with suppress(OSError):
+                line.shutdown(socket.SHUT_RDWR)
+            line.close()
+        self._lines.clear()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                near, _ = self._listener.accept()
+            except OSError:
+                return
+            if self.closed:
+                near.close()
+                continue
+            far = socket.create_connection(("127.0.0.1", self._target))
+            self._lines += [near, far]
+            threading.Thread(target=self._pass, args=(near, far), daemon=True).start()
+            threading.Thread(target=self._answer, args=(near, far), daemon=True).start()
+
+    def _pass(self, near: socket.socket, far: socket.socket) -> None:
+        with suppress(OSError):
+            while data := near.recv(65536):
+                far.sendall(data)
+            far.shutdown(socket.SHUT_WR)
+
+    def _answer(self, near: socket.socket, far: socket.socket) -> None:
+        with suppress(OSError):
+            while data := far.recv(65536):
+                # A record of application data: the connection is kept, its handshake is over.
+                if self.swallow and data[:1] == b"\x17":
+                    self.swallow -= 1
+                    break
+                near.sendall(data)
+        for line in (near, far):
+            with suppress(OSError):
+                line.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,143 @@
+"""A team whose network, processes and keys fail: each verb applies once, and nobody works on another's path."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.box import Box
+from tests.team.hosts import Host, found, heard, join, origin, until
+from tests.team.proxy import Proxy
+
+
+@pytest.fixture
+def between(box: Box, tmp_path: Path) -> Iterator[tuple[Host, Host, Proxy]]:
+    """Hosts a and b, and the way from b to a."""
+    upstream = origin(box)
+    with Host(tmp_path, "a") as a, Host(tmp_path, "b") as b:
+        a.clone(upstream)
+        b.clone(upstream)
+        url, token = found(a)
+        with Proxy(int(url.rpartition(":")[2])) as proxy:
+            joined = join(b, f"https://127.0.0.1:{proxy.port}", token)
+            assert joined.code == 0, joined.text
+            # The first exchange after a start may be put off by a second.
+            assert b.synapse("claim", "docs", "-t", "warm", agent="ben").code == 0
+            yield a, b, proxy
+
+
+def granted(host: Host, task: str) -> list[int]:
+    return [claim["epoch"] for claim in host.synapse("status", "--json").json()["claims"] if claim["task_id"] == task]
+
+
+def test_inv_cr_1_an_answer_that_is_lost_after_the_commit_takes_effect_once(
+    between: tuple[Host, Host, Proxy],
+) -> None:
+    """The owner has granted, the edge hears nothing, asks again under the same key, and is told the same."""
+    a, b, proxy = between
+    before = granted(a, "warm")
+    proxy.swallow = 1
+    claim = b.synapse("claim", "src/a.py", "-t", "login", "--json", agent="ben")
+    assert claim.code == 0, claim.text
+    assert proxy.swallow == 0 and claim.json()["replayed"] is True
+    assert granted(a, "login") == [before[0] + 1] == granted(b, "login")
+
+
+def test_an_answer_that_never_comes_is_settled_by_the_owners_list(between: tuple[Host, Host, Proxy]) -> None:
+    """The claim may have been granted: the agent is told so, and nothing is covered until the owner is heard."""
+    a, b, proxy = between
+    proxy.swallow = 10
+    lost = b.synapse("claim", "src/a.py", "-t", "login", "--json", agent="ben")
+    assert lost.code == 3 and lost.json()["reason"] == "OWNER_UNREACHABLE" and "not known" in lost.json()["detail"]
+    assert granted(a, "login")
+    proxy.swallow = 0
+    assert b.synapse("claim", "src/a.py", "-t", "login", agent="ben").code == 0
+    assert a.synapse("claim", "src/a.py", agent="ana").code == 1
+
+
+def test_a_way_that_is_closed_and_opens_again(between: tuple[Host, Host, Proxy]) -> None:
+    """Partitioned, the edge grants nothing and lets through what a receipt covers; healed, it goes on."""
+    a, b, proxy = between
+    proxy.closed = True
+    proxy.cut()
+    assert b.synapse("claim", "src", "--json", agent="ben").json()["reason"] == "OWNER_UNREACHABLE"
+    assert b.commit("docs/guide.md", "ben").code == 0
+    assert b.commit("src/a.py", "ben").code == 1
+    b.done("git", "reset", "-q", "--hard")
+    assert a.synapse("claim", "src", "-t", "mine", agent="ana").code == 0
+    proxy.closed = False
+    assert b.synapse("claim", "src", "--json", agent="ben").json()["reason"] == "SCOPE_CONFLICT"
+
+
+@pytest.mark.parametrize("killed", ["owner", "edge"])
+def test_a_hub_that_is_killed_comes_back_with_what_it_knew(between: tuple[Host, Host, Proxy], killed: str) -> None:
+    """Either side: the claim stands, its holder goes on, and others are refused."""
+    a, b, _ = between
+    assert b.synapse("claim", "src/a.py", "-t", "login", agent="ben").code == 0
+    victim = a if killed == "owner" else b
+    os.kill(victim.hub_pid(), signal.SIGKILL)
+    victim.done("synapse-git", "hub", "start")
+    assert granted(a, "login") == granted(b, "login")
+    assert b.commit("src/a.py", "ben").code == 0
+    assert a.synapse("claim", "src/a.py", agent="ana").code == 1
+    until(lambda: b.synapse("release", "-t", "login", agent="ben").code == 0)
+    assert a.synapse("claim", "src/a.py", agent="ana").code == 0
+
+
+def test_another_certificate_is_not_the_owner(between: tuple[Host, Host, Proxy]) -> None:
+    """Whoever answers at the owner's address under another key is asked nothing."""
+    a, b, _ = between
+    a.stop_hub()
+    for name in ("identity.pem", "certificate.pem"):
+        (a.state / name).unlink()
+    a.done("synapse-git", "hub", "start")
+    refused = b.synapse("claim", "src", "--json", agent="ben")
+    assert refused.json()["reason"] == "OWNER_UNREACHABLE" and "certificate" in refused.json()["detail"].lower()
+
+
+def test_another_key_is_not_the_peer(between: tuple[Host, Host, Proxy]) -> None:
+    """A hub that lost its key is nobody's peer; it may join anew under another name only."""
+    a, b, _ = between
+    b.stop_hub()
+    for name in ("identity.pem", "certificate.pem"):
+        (b.state / name).unlink()
+    b.done("synapse-git", "hub", "start")
+    assert b.synapse("claim", "src", "--json", agent="ben").json()["reason"] == "NOT_AUTHORISED"
+    refused = join(b, *found(a))
+    assert refused.code == 1 and "another hub of the team is called b" in refused.text
+
+
+def test_inv_cr_4_two_owners_of_one_namespace_grant_nothing_until_one_gives_way(
+    between: tuple[Host, Host, Proxy],
+) -> None:
+    """Heard of, refused on both, over a restart, healed by the word of the one that gives way."""
+    a, b, _ = between
+    file = b.state / "hub.toml"
+    before = file.read_text()
+    file.write_text(before.replace('owner = "a"', 'owner = "b"\nmembers = ["a"]'))
+    heard(b)
+    for host in (a, b):
+        until(partial(is_refused, host, "CONTESTED"))
+        assert "CONTESTED" in host.synapse("team", "status").out
+        host.stop_hub()
+    for host in (a, b):
+        assert reason(host) == "CONTESTED"
+    file.write_text(before)
+    heard(b)
+    for host in (a, b):
+        until(partial(is_refused, host, ""))
+
+
+def is_refused(host: Host, expected: str) -> bool:
+    return reason(host) == expected
+
+
+def reason(host: Host) -> str:
+    """Why the host's agent gets no claim, '' if it does."""
+    claim = host.synapse("claim", f"src/{host.name}.py", "-t", host.name, "--json", agent="ana")
+    return str(claim.json().get("reason", ""))
