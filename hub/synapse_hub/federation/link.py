@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import secrets
 import ssl
+import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from types import ModuleType
+from typing import Any, cast
 
 import httpx
 import msgspec
@@ -19,6 +22,10 @@ from synapse_hub.federation.signature import SignedRequest, Signer
 from synapse_hub.hubfile import Peer
 
 _KEPT_CONNECTIONS = 16
+
+if importlib.util.find_spec("sniffio") is None:
+    # httpcore looks for it four times in each request, and looking for what is not there takes longest.
+    sys.modules.setdefault("sniffio", cast(ModuleType, None))
 # A signature counts by the second: one from the very second of the peer's start may seem to be from before it.
 _SECOND_S = 1.05
 
@@ -56,15 +63,16 @@ class Link:
         self.peer = peer
         self._signer = Signer(me, identity.key)
         self._wall = wall
-        self._client = httpx.AsyncClient(
-            base_url=peer.url,
+        self._url = peer.url.rstrip("/")
+        # The bare transport: cookies, redirects and proxies are nothing that a hub should follow.
+        self._transport = httpx.AsyncHTTPTransport(
             verify=client_context(peer.certificate),
             trust_env=False,
             limits=httpx.Limits(max_connections=64, max_keepalive_connections=_KEPT_CONNECTIONS),
         )
 
     async def close(self) -> None:
-        await self._client.aclose()
+        await self._transport.aclose()
 
     async def ask(
         self, method: str, target: str, headers: Mapping[str, str], body: bytes = b"", *, deadline_s: float
@@ -96,8 +104,12 @@ class Link:
         """One signed request. Raises: httpx.HTTPError, Unreachable."""
         request = SignedRequest(method, target, dict(headers), body)
         self._signer.sign(request, self.name, now=self._wall(), nonce=secrets.token_hex(12))
-        found = await self._client.request(method, target, headers=request.headers, content=body, timeout=None)
-        return read(found.status_code, found.content, found.headers)
+        sent = httpx.Request(method, self._url + target, headers=request.headers, content=body)
+        found = await self._transport.handle_async_request(sent)
+        try:
+            return read(found.status_code, await found.aread(), found.headers)
+        finally:
+            await found.aclose()
 
 
 def read(status: int, raw: bytes, headers: Mapping[str, str]) -> Reply:
