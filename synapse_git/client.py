@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from synapse_git.exchange import Answer, Line
 
+# A hub may be killed, or an older one make way for another older one, while somebody asks; not for ever.
+_ATTEMPTS = 4
 _JSON = ("Content-Type", "application/json")
 # A hub that runs answers a question at once, or hangs. What is to be done may have to wait for the disk.
 _QUERY_DEADLINE_S = 5.0
@@ -178,7 +180,7 @@ def _ask(
     body: bytes,
     patience_s: float = 0.0,
 ) -> Answer:
-    """Ask, and once more if the connection broke (a hub that was killed is started again, and knows the key) or if an
+    """Ask, and again if the connection broke (a hub that was killed is started again, and knows the key) or if an
     older hub answered, which may not know what is asked of it. What that one did is done.
     """
     answer = _exchange(env, method, target, [*ASKER.headers(), *identity.proof(env), *headers], body, patience_s)
@@ -197,24 +199,32 @@ def _exchange(
     acts = method == "POST" and _QUERY not in headers
     wait_s = (CLIENT_DEADLINE_SECONDS if acts else _QUERY_DEADLINE_S) + patience_s
     deadline = time.monotonic() + wait_s
-    broken: HubUnreachable | None = None
-    with _connect(env, deadline) as line:
+    attempts, broken = _ATTEMPTS, False
+    while True:
+        attempts -= 1
         try:
-            answer = line.ask(method, target, headers, body)
+            line = _connect(env, deadline)
         except HubUnreachable as error:
-            broken = error
-        else:
-            if not _retired(env, line, answer) or (method == "POST" and answer.status == 200):
+            if not broken:
+                raise
+            raise _unsure(error, acts) from error
+        with line:
+            try:
+                answer = line.ask(method, target, headers, body)
+            except HubUnreachable as error:
+                broken = True
+                if patience_s or not attempts or time.monotonic() >= deadline:
+                    raise _unsure(error, acts) from error
+                continue
+            if not _retired(env, line, answer) or (method == "POST" and answer.status == 200) or not attempts:
                 return answer
-            deadline = time.monotonic() + wait_s
-    try:
-        if broken and (patience_s or time.monotonic() >= deadline):
-            raise broken
-        with _connect(env, deadline) as line:
-            return line.ask(method, target, headers, body)
-    except HubUnreachable as error:
-        after = " It may have been done all the same: synapse-git status tells." if acts else ""
-        raise HubUnreachable(f"{error}.{after} If the hub hangs: synapse-git hub stop") from error
+        deadline = time.monotonic() + wait_s
+
+
+def _unsure(error: HubUnreachable, acts: bool) -> HubUnreachable:
+    """Nobody can tell what became of what was sent."""
+    after = " It may have been done all the same: synapse-git status tells." if acts else ""
+    return HubUnreachable(f"{error}.{after} If the hub hangs: synapse-git hub stop")
 
 
 def _retired(env: Mapping[str, str], line: Line, answer: Answer) -> bool:
