@@ -6,7 +6,9 @@ import heapq
 from collections.abc import Iterable
 
 from synapse_hub.core.claim import TaskKey
-from synapse_hub.core.events import AnyEvent, ClaimGranted, ClaimRevoked, TaskHandedOff
+from synapse_hub.core.events import AnyEvent
+from synapse_hub.core.events.claims import ClaimGranted, TaskHandedOff
+from synapse_hub.core.events.team import ClaimRevoked
 from synapse_hub.core.state import State
 
 

@@ -29,7 +29,8 @@ from synapse_hub.core.commands import (
     TakeClaim,
 )
 from synapse_hub.core.decide import decide
-from synapse_hub.core.events import AnyEvent, ClaimGranted, ClaimReleased, LeaseExpired, TaskHandedOff
+from synapse_hub.core.events import AnyEvent
+from synapse_hub.core.events.claims import ClaimGranted, ClaimReleased, LeaseExpired, TaskHandedOff
 from synapse_hub.core.outcome import Outcome, Refusal
 from synapse_hub.core.state import State, apply_all
 from synapse_hub.expiry import DueLeases

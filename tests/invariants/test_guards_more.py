@@ -22,7 +22,7 @@ from synapse_hub import clock as clock_module
 from synapse_hub.core.claim import TreeKey
 from synapse_hub.core.commands import ExpireDue, HandOff, Heartbeat, RecordDenial, SaveCheckpoint
 from synapse_hub.core.decide import decide
-from synapse_hub.core.events import LeaseExtended
+from synapse_hub.core.events.claims import LeaseExtended
 from synapse_hub.core.guard import Question, Verdict
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.core.state import State, apply, apply_all

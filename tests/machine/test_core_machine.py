@@ -21,7 +21,8 @@ from synapse_hub.core.commands import (
     UpdateTask,
 )
 from synapse_hub.core.decide import decide
-from synapse_hub.core.events import AnyEvent, ClaimGranted, TaskHandedOff
+from synapse_hub.core.events import AnyEvent
+from synapse_hub.core.events.claims import ClaimGranted, TaskHandedOff
 from synapse_hub.core.guard import Question, Verdict
 from synapse_hub.core.outcome import Decided, Outcome, Refusal
 from synapse_hub.core.state import State, apply_all

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
 from synapse_hub.core.commands import AnyCommand, ExpireDue, Keyed, SendMessage, TakeClaim
-from synapse_hub.core.events import ClaimGranted, TaskHandedOff
+from synapse_hub.core.events.claims import ClaimGranted, TaskHandedOff
 from synapse_hub.core.outcome import Decided, Outcome, Refusal
 from synapse_hub.core.state import State
 from synapse_hub.hub import Answered

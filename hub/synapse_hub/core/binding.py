@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from synapse_git.constants import DEFAULT_LEASE_OFFLINE_TTL, KEY_RETENTION_SECONDS, MAX_BOUND_NAMES, MAX_PINNED_KEYS
 from synapse_hub.core.commands import BindName, EndSessions, ReclaimName, ReleaseName
-from synapse_hub.core.events import AnyEvent, KeyPinned, NameBound, NameDisconnected, NameReclaimed, NameReleased
+from synapse_hub.core.events import AnyEvent
+from synapse_hub.core.events.names import KeyPinned, NameBound, NameDisconnected, NameReclaimed, NameReleased
 from synapse_hub.core.outcome import Decided, Outcome, Refusal
 from synapse_hub.core.state import State
 

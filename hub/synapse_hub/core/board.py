@@ -19,7 +19,7 @@ from synapse_git.constants import (
     MAXIMUM_TTL_SECONDS,
     NOTE_RETENTION_SECONDS,
 )
-from synapse_hub.core.events import NoteAdded, ResourceOffered
+from synapse_hub.core.events.talk import NoteAdded, ResourceOffered
 
 
 class Note(msgspec.Struct, frozen=True, gc=False):

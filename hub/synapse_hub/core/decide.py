@@ -41,7 +41,8 @@ from synapse_hub.core.commands import (
     UpdateTask,
 )
 from synapse_hub.core.edits import decide_edit
-from synapse_hub.core.events import CommandAnswered, WorktreeRegistered
+from synapse_hub.core.events.guard import WorktreeRegistered
+from synapse_hub.core.events.upkeep import CommandAnswered
 from synapse_hub.core.foreign import decide_foreign_edit
 from synapse_hub.core.guard import decide_denial, decide_override
 from synapse_hub.core.holding import (

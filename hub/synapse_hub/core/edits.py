@@ -21,7 +21,8 @@ from synapse_hub.core.claim import Claim, comparable, tree_key
 from synapse_hub.core.claims import decide_claim
 from synapse_hub.core.coarsening import coarsen
 from synapse_hub.core.commands import ClaimEdit, TakeClaim
-from synapse_hub.core.events import AnyEvent, ClaimReleased
+from synapse_hub.core.events import AnyEvent
+from synapse_hub.core.events.claims import ClaimReleased
 from synapse_hub.core.guard import Question, Verdict, decide_denial
 from synapse_hub.core.lease import extension
 from synapse_hub.core.outcome import Decided

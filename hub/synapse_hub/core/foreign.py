@@ -13,7 +13,8 @@ from synapse_hub.core import overlap
 from synapse_hub.core.attribution import UNKNOWN, Announced, Change, undisputed, writer
 from synapse_hub.core.claim import Claim, comparable, tree_key
 from synapse_hub.core.commands import RecordForeignEdit
-from synapse_hub.core.events import ForeignEditSeen, Holder
+from synapse_hub.core.events.base import Holder
+from synapse_hub.core.events.guard import ForeignEditSeen
 from synapse_hub.core.outcome import Decided
 from synapse_hub.core.state import State
 

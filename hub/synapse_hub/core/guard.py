@@ -17,7 +17,8 @@ from synapse_hub.core import overlap
 from synapse_hub.core.binding import impostor
 from synapse_hub.core.claim import Claim, TaskKey, comparable, tree_key
 from synapse_hub.core.commands import RecordDenial, RecordOverride
-from synapse_hub.core.events import GuardDenied, GuardOverridden, Holder
+from synapse_hub.core.events.base import Holder
+from synapse_hub.core.events.guard import GuardDenied, GuardOverridden
 from synapse_hub.core.lease import wants_extension
 from synapse_hub.core.outcome import Conflict, Decided
 from synapse_hub.core.state import State

@@ -21,16 +21,16 @@ from synapse_hub.core.commands import (
     SaveCheckpoint,
     UpdateTask,
 )
-from synapse_hub.core.events import (
-    AnyEvent,
+from synapse_hub.core.events import AnyEvent
+from synapse_hub.core.events.claims import (
     CheckpointSaved,
     ClaimReleased,
-    ClaimRevoked,
     LeaseExpired,
     TaskHandedOff,
     TaskUpdated,
     expired,
 )
+from synapse_hub.core.events.team import ClaimRevoked
 from synapse_hub.core.lease import extension, reanchored
 from synapse_hub.core.outcome import Conflict, Decided, Outcome, Refusal, claim_document
 from synapse_hub.core.state import State

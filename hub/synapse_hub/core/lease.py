@@ -10,7 +10,7 @@ from synapse_git.constants import (
 )
 from synapse_git.protocol import finite
 from synapse_hub.core.claim import Claim
-from synapse_hub.core.events import LeaseExtended
+from synapse_hub.core.events.claims import LeaseExtended
 
 
 def clamp_ttl(requested: object, default: float = DEFAULT_TTL_SECONDS) -> float:

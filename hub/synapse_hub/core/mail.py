@@ -24,7 +24,7 @@ from synapse_git.constants import (
     MAX_RETAINED_CHAT,
     NOTICE_COALESCE_SECONDS,
 )
-from synapse_hub.core.events import MessageAcknowledged, MessageSent
+from synapse_hub.core.events.talk import MessageAcknowledged, MessageSent
 from synapse_hub.core.recent import Recent, near
 
 

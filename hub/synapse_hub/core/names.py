@@ -12,7 +12,7 @@ import msgspec
 from immutables import Map
 
 from synapse_git.constants import DEFAULT_LEASE_OFFLINE_TTL, MAX_BOUND_NAMES, MAX_PINNED_KEYS
-from synapse_hub.core.events import KeyPinned, NameBound, NameDisconnected, NameReclaimed, NameReleased
+from synapse_hub.core.events.names import KeyPinned, NameBound, NameDisconnected, NameReclaimed, NameReleased
 from synapse_hub.core.recent import Recent
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from synapse_hub.core.board import offer_document
 from synapse_hub.core.commands import AddNote, OfferResource
-from synapse_hub.core.events import NoteAdded, ResourceOffered
+from synapse_hub.core.events.talk import NoteAdded, ResourceOffered
 from synapse_hub.core.outcome import Decided
 from synapse_hub.core.state import State
 

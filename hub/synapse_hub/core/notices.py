@@ -13,19 +13,11 @@ from synapse_git.constants import HUB_AGENT, MAX_MESSAGE_BYTES, MAX_NAMED_CONFLI
 from synapse_git.protocol import WirePath, from_wire
 from synapse_git.scope import show
 from synapse_hub.core.claim import Claim
-from synapse_hub.core.events import (
-    AnyEvent,
-    ClaimDenied,
-    ClaimGranted,
-    ClaimReleased,
-    ForeignEditSeen,
-    GuardDenied,
-    GuardOverridden,
-    Holder,
-    LeaseExpired,
-    MessageSent,
-    TaskHandedOff,
-)
+from synapse_hub.core.events import AnyEvent
+from synapse_hub.core.events.base import Holder
+from synapse_hub.core.events.claims import ClaimDenied, ClaimGranted, ClaimReleased, LeaseExpired, TaskHandedOff
+from synapse_hub.core.events.guard import ForeignEditSeen, GuardDenied, GuardOverridden
+from synapse_hub.core.events.talk import MessageSent
 from synapse_hub.core.state import State
 
 # Whom it is for, what it is about (the same is said once within a while; '' is always said), the text.

@@ -9,7 +9,8 @@ import msgspec
 
 from synapse_git.protocol import paths_to_wire
 from synapse_hub.core.claim import Claim
-from synapse_hub.core.events import AnyEvent, Holder
+from synapse_hub.core.events import AnyEvent
+from synapse_hub.core.events.base import Holder
 
 
 class Conflict(msgspec.Struct, frozen=True):

@@ -27,33 +27,22 @@ from synapse_git.constants import (
 from synapse_hub.core import overlap
 from synapse_hub.core.board import Board, noted, offered
 from synapse_hub.core.claim import Claim, TaskKey, TreeKey
-from synapse_hub.core.events import (
-    AnyEvent,
+from synapse_hub.core.events import AnyEvent
+from synapse_hub.core.events.claims import (
     CheckpointSaved,
     ClaimDenied,
     ClaimGranted,
     ClaimReleased,
-    ClaimRevoked,
-    CommandAnswered,
-    ForeignEditSeen,
-    GuardDenied,
-    GuardOverridden,
-    IncarnationStarted,
-    KeyPinned,
     LeaseExpired,
     LeaseExtended,
-    MessageAcknowledged,
-    MessageSent,
-    NameBound,
-    NameDisconnected,
-    NameReclaimed,
-    NameReleased,
-    NoteAdded,
-    ResourceOffered,
     TaskHandedOff,
     TaskUpdated,
-    WorktreeRegistered,
 )
+from synapse_hub.core.events.guard import ForeignEditSeen, GuardDenied, GuardOverridden, WorktreeRegistered
+from synapse_hub.core.events.names import KeyPinned, NameBound, NameDisconnected, NameReclaimed, NameReleased
+from synapse_hub.core.events.talk import MessageAcknowledged, MessageSent, NoteAdded, ResourceOffered
+from synapse_hub.core.events.team import ClaimRevoked
+from synapse_hub.core.events.upkeep import CommandAnswered, IncarnationStarted
 from synapse_hub.core.mail import Mail, acknowledged, delivered
 from synapse_hub.core.names import Names
 from synapse_hub.core.recent import Recent, near

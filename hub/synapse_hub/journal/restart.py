@@ -7,7 +7,7 @@ import time
 from contextlib import closing, suppress
 from typing import Any
 
-from synapse_hub.core.events import IncarnationStarted
+from synapse_hub.core.events.upkeep import IncarnationStarted
 from synapse_hub.journal.archive import ArchiveError, read_export
 from synapse_hub.journal.intact import Intact, intact, mark_of
 from synapse_hub.journal.mark import Mark, MarkFile

@@ -10,14 +10,10 @@ from immutables import Map
 
 from synapse_hub.core import board, mail
 from synapse_hub.core.claim import Claim
-from synapse_hub.core.events import (
-    ForeignEditSeen,
-    KeyPinned,
-    NameBound,
-    ReceiptKept,
-    ResourceOffered,
-    WorktreeRegistered,
-)
+from synapse_hub.core.events.guard import ForeignEditSeen, WorktreeRegistered
+from synapse_hub.core.events.names import KeyPinned, NameBound
+from synapse_hub.core.events.talk import ResourceOffered
+from synapse_hub.core.events.team import ReceiptKept
 from synapse_hub.core.names import Names
 from synapse_hub.core.recent import Recent
 from synapse_hub.core.state import State, hold

@@ -10,7 +10,7 @@ from functools import partial
 
 from synapse_git.protocol import from_wire
 from synapse_git.scope import to_bytes
-from synapse_hub.core.events import WorktreeRegistered
+from synapse_hub.core.events.guard import WorktreeRegistered
 from synapse_hub.core.overlap import keys
 from synapse_hub.core.state import State
 from synapse_hub.lookout import Lookout, Wanted

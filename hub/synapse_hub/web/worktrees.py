@@ -12,7 +12,7 @@ from synapse_git.errors import InvalidScope
 from synapse_git.protocol import WirePath, WorktreeBody, from_wire
 from synapse_hub.core import overlap
 from synapse_hub.core.commands import RegisterWorktree
-from synapse_hub.core.events import ForeignEditSeen, WorktreeRegistered
+from synapse_hub.core.events.guard import ForeignEditSeen, WorktreeRegistered
 from synapse_hub.core.state import State
 from synapse_hub.web import answer
 from synapse_hub.web.desk import Desk, Rejected, label, read, remark

@@ -16,8 +16,8 @@ from synapse_hub.core.commands import (
     SettleForward,
     TeamCommand,
 )
-from synapse_hub.core.events import (
-    AnyEvent,
+from synapse_hub.core.events import AnyEvent
+from synapse_hub.core.events.team import (
     ClaimForwarded,
     ForwardSettled,
     NamespaceFreed,

@@ -10,7 +10,7 @@ from immutables import Map
 from synapse_git.constants import FORWARD_DOUBT_SECONDS, RECEIPT_VALIDITY_SECONDS
 from synapse_hub.core import overlap
 from synapse_hub.core.claim import Claim, TaskKey, TreeKey
-from synapse_hub.core.events import (
+from synapse_hub.core.events.team import (
     ClaimForwarded,
     ForwardSettled,
     NamespaceFreed,

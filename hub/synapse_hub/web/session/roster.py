@@ -10,7 +10,9 @@ from collections.abc import Sequence
 
 from synapse_git.constants import IDENTITY_CLOSE_CODE, MAX_SESSIONS, NAME_OWNED_CLOSE_CODE
 from synapse_hub.core.commands import AnyCommand, EndSessions, ExtendLeases
-from synapse_hub.core.events import AnyEvent, MessageSent, NameReclaimed, NameReleased
+from synapse_hub.core.events import AnyEvent
+from synapse_hub.core.events.names import NameReclaimed, NameReleased
+from synapse_hub.core.events.talk import MessageSent
 from synapse_hub.core.lease import wants_extension
 from synapse_hub.hub import Hub
 
