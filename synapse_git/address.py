@@ -56,6 +56,11 @@ def token_file(state: str) -> str:
     return state + "/token"
 
 
+def namespaces_file(state: str) -> str:
+    """What the hub tells hooks of the namespaces that it shares with others; missing where it shares none."""
+    return state + "/namespaces"
+
+
 def configured(env: Mapping[str, str]) -> str:
     """``SYNAPSE_HUB``: a socket path or URL that replaces the search; then no hub is started."""
     return env.get("SYNAPSE_HUB", "")

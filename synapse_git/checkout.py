@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import address, binding, git, governed, record, scope
+from synapse_git import address, binding, git, record, scope
 from synapse_git.errors import CheckoutError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from synapse_git import governed
 
 SETTINGS = r"^(core\.(ignorecase|precomposeunicode|hookspath)|synapse\..*|remote\..*\.url)$"
 """Which keys of Git's configuration concern us, as ``git config --get-regexp`` takes it."""
@@ -71,7 +73,12 @@ class Checkout:
     def project(self) -> governed.Entry | None:
         """The shared namespace that this repository belongs to, None if there is none. Raises as `namespace`."""
         bound = binding.read(self.outer.common_dir)
-        entries = governed.read((bound and bound.state) or self.outer.state)
+        state = (bound and bound.state) or self.outer.state
+        if not os.path.lexists(address.namespaces_file(state)):
+            return None  # and the import is saved
+        from synapse_git import governed
+
+        entries = governed.read(state)
         if not entries:
             return None
         if configured := self.settings.get("synapse.namespace"):

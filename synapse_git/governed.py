@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from synapse_git import address
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,14 +27,10 @@ class Entry:
         self.remotes = remotes
 
 
-def file(state: str) -> str:
-    return state + "/namespaces"
-
-
 def read(state: str) -> list[Entry]:
     """What is written down in the state directory."""
     try:
-        with open(file(state), encoding="utf-8") as lines:
+        with open(address.namespaces_file(state), encoding="utf-8") as lines:
             rows = [line.rstrip("\n").split("\t") for line in lines]
     except (OSError, UnicodeDecodeError):
         return []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import ancestry
 from synapse_git.constants import MAX_NAME_BYTES, MAX_SECRET_CHARACTERS
 from synapse_git.errors import UsageError
 from synapse_git.record import FOLDER
@@ -38,6 +37,8 @@ def who(explicit: str | None, env: Mapping[str, str], git_dir: str = "") -> str:
     for variable, harness in _SESSIONS:
         if session := env.get(variable, "").strip():
             return alias(harness, session)
+    from synapse_git import ancestry  # what most hooks run in says it without
+
     return ancestry.session(env) or (git_dir and default_agent(git_dir)) or person()
 
 

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from synapse_git import governed
+from synapse_git import address, governed
 from synapse_hub import hubfile
 from synapse_hub.core.commands import AnyCommand, GovernNamespace
 from synapse_hub.federation import names
@@ -76,7 +76,7 @@ class Team:
             name: governed.Entry(name, "" if one.mine else one.owner, one.exclusion, one.remotes)
             for name, one in known.items()
         }
-        path = governed.file(self._directory)
+        path = address.namespaces_file(self._directory)
         try:
             if entries:
                 governed.write(path, [entries[name] for name in sorted(entries)])
