@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 import sys
+import time
 from pathlib import Path
 
 from tests.bench.measure import Row, process, turns
@@ -26,6 +28,7 @@ def _row(box: Box, count: int) -> Row:
     box.done("synapse-git", "install", cwd=repositories["guard"])
     box.done("synapse-git", "claim", "-t", "held", "elsewhere", cwd=repositories["guard"], agent="bob")
 
+    _await_watcher(box, repositories["guard"])
     env = box.env | {"SYNAPSE_AGENT": "ana"}
     commit = ["git", "commit", "-qm", "change"]
     actions = {kind: process(commit, env, root) for kind, root in repositories.items()}
@@ -41,6 +44,17 @@ def _row(box: Box, count: int) -> Row:
         floor += statistics.median(taken["diff"])
     files = "1 file" if count == 1 else f"{count:,} files"
     return Row(f"added to `git commit` of {files}", added * 1e3, floor * 1e3, GOALS[count])
+
+
+def _await_watcher(box: Box, root: Path) -> None:
+    """Until the claim's watcher has looked at every file once; what that costs beside a commit is no cost of hooks."""
+    deadline = time.monotonic() + 60.0
+    while not any(
+        one["root"] == str(root) and (one.get("watch") or {}).get("state") == "live"
+        for one in json.loads(box.done("synapse-git", "status", "--json", cwd=root))["worktrees"]
+    ):
+        assert time.monotonic() < deadline, f"the watcher of {root} did not settle"
+        time.sleep(0.2)
 
 
 def _median_difference(longer: list[float], shorter: list[float]) -> float:
