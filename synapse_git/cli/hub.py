@@ -100,7 +100,7 @@ def _not_running() -> HubUnreachable:
 def run(call: Call) -> int:
     """Become the hub, in the foreground. Comes back only where that fails."""
     output.settle()
-    os.execve(sys.executable, [sys.executable, "-I", "-m", "synapse_hub", "run"], dict(call.env))  # noqa: S606
+    os.execve(sys.executable, [sys.executable, "-I", "-m", "synapse_hub", "run"], dict(call.env))  # noqa: S606 - argv of our own
 
 
 def _log(env: Mapping[str, str]) -> str:

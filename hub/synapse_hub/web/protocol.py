@@ -29,7 +29,7 @@ class BoundedProtocol(HttpToolsProtocol):
     _headers_done = False
     _in_message = False
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # never another kind
         super().connection_made(transport)
         self._expect(RECEIVE_DEADLINE_SECONDS)
 
@@ -89,7 +89,7 @@ class HubProtocol(BoundedProtocol):
 
     _uid: int | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # never another kind
         """Take note of the peer's uid; other users are shown the door."""
         super().connection_made(transport)
         self._uid = peer_uid(transport.get_extra_info("socket"))
