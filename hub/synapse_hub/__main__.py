@@ -62,8 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if "--detach" in given:
         _detach(state)
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    for loud in ("uvicorn", "httpx"):
-        logging.getLogger(loud).setLevel(logging.WARNING)
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
     try:
         _run(state)
     except (CannotStart, JournalBroken, StoreError, SocketUnavailable, OSError) as error:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from http_message_signatures import HTTPMessageSigner
+from http_message_signatures.algorithms import ED25519  # pyright: ignore[reportPrivateImportUsage]
+from http_message_signatures.resolvers import MappingKeyResolver
+from hypothesis import given as drawn
+from hypothesis import strategies as st
 
 from synapse_git import constants
 from synapse_git.constants import DEFAULT_MESSAGE_AUTH_FUTURE_SKEW_SECONDS as AHEAD_S
 from synapse_git.constants import DEFAULT_MESSAGE_AUTH_WINDOW_SECONDS as WINDOW_S
 from synapse_hub.core.outcome import Refusal
-from synapse_hub.federation import nonces
+from synapse_hub.federation import foreign, form, nonces
 from synapse_hub.federation.nonces import Nonces
 from synapse_hub.federation.signature import SignedRequest, Signer, verify
 
@@ -167,3 +174,52 @@ def test_two_signatures_are_one_too_many() -> None:
     for name in ("signature", "signature-input"):
         first.headers[name] += ", " + second.headers[name].replace("hub=", "hub2=", 1)
     assert judge(first) == "NOT_AUTHORISED"
+
+
+def test_inv_ck_2_the_general_library_proves_what_is_signed_here() -> None:
+    """Our own form is RFC 9421: the library reads the same from it as we do."""
+    made = request()
+    keys = {"b": KEY.public_key()}
+    assert form.proved(made, "a", keys) == foreign.proved(made, "a", keys) == form.Proof("b", SIGNED_AT, "n")
+
+
+@pytest.mark.parametrize(
+    ("order", "more"), [(1, {}), (-1, {}), (1, {"label": "x"}), (1, {"include_alg": False})], ids=str
+)
+def test_a_signature_in_another_form_counts_as_well(order: int, more: dict[str, Any]) -> None:
+    """Whoever writes parameters and components in an order of its own, or under a label of its own."""
+    made = request()
+    for name in ("content-digest", "signature-input", "signature"):
+        del made.headers[name]
+    resolver = MappingKeyResolver(public_keys={}, private_keys={"b": KEY})
+    general: dict[str, Any] = {"label": "hub", "covered_component_ids": made.covered()[::order], "body": BODY, **more}
+    HTTPMessageSigner(signature_algorithm=ED25519, key_resolver=resolver).sign(
+        made, key_id="b", created=datetime.fromtimestamp(SIGNED_AT, UTC), nonce="n", tag="synapse for a", **general
+    )
+    made.headers = {name.lower(): value for name, value in made.headers.items()}
+    ours = order == 1 and not more
+    assert (form.proved(made, "a", {"b": KEY.public_key()}) is not None) is ours
+    assert judge(made) == "b"
+
+
+@drawn(
+    st.sampled_from(["signature", "signature-input", "content-digest", "content-type", "synapse-principal", "x"]),
+    st.integers(0, 300),
+    st.integers(0, 3),
+    st.text(st.characters(max_codepoint=255), max_size=3),
+)
+def test_inv_ck_2_nothing_is_proved_that_the_library_does_not_prove(name: str, at: int, gone: int, put: str) -> None:
+    """A few characters of a header replaced by others: what is read from it here, the library reads as well."""
+    made = request()
+    before = made.headers.get(name, "")
+    made.headers[name] = before[:at] + put + before[at + gone :]
+    keys = {"b": KEY.public_key()}
+    if found := form.proved(made, "a", keys):
+        assert found == foreign.proved(made, "a", keys)
+
+
+def test_a_header_that_cannot_be_signed_is_not_sent() -> None:
+    """It would arrive as something else."""
+    made = SignedRequest("POST", "/v2/claim", {"idempotency-key": "a\r\nb: c"}, BODY)
+    with pytest.raises(ValueError, match="cannot be signed"):
+        Signer("b", KEY).sign(made, "a", now=SIGNED_AT, nonce="n")

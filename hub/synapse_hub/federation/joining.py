@@ -11,12 +11,12 @@ import ssl
 from typing import Literal
 from urllib.parse import urlsplit
 
-import httpx
 import msgspec
 
 from synapse_git.constants import OWNER_DEADLINE_SECONDS
 from synapse_git.protocol import TeamAdmitBody
 from synapse_hub.federation.identity import client_context, fingerprint
+from synapse_hub.federation.line import Broken, Line, NotConnected
 from synapse_hub.federation.link import Reply, Unreachable, read
 from synapse_hub.hubfile import HubFile, Namespace, Peer
 
@@ -98,17 +98,16 @@ async def certificate_at(url: str, expected: bytes) -> str:
 
 async def apply_at(url: str, certificate: str, application: TeamAdmitBody) -> Admission:
     """Ask the hub at ``url`` to be let in. Raises: CannotJoin."""
+    line = Line(url.rstrip("/"), client_context(certificate))
     try:
-        async with httpx.AsyncClient(verify=client_context(certificate), trust_env=False) as client:
-            found = await client.post(
-                f"{url.rstrip('/')}/v2/team/admit",
-                content=msgspec.json.encode(application),
-                headers={"content-type": "application/json"},
-                timeout=OWNER_DEADLINE_SECONDS,
-            )
-        reply: Reply = read(found.status_code, found.content, found.headers)
-    except (httpx.HTTPError, ssl.SSLError, Unreachable) as error:
-        raise CannotJoin(f"{url} broke off: {error}. Try again") from error
+        async with asyncio.timeout(OWNER_DEADLINE_SECONDS):
+            headers = {"content-type": "application/json"}
+            found = await line.exchange("POST", "/v2/team/admit", headers, msgspec.json.encode(application))
+        reply: Reply = read(found.status, found.body, found.headers)
+    except (NotConnected, Broken, Unreachable, TimeoutError) as error:
+        raise CannotJoin(f"{url} broke off: {error or 'no answer in time'}. Try again") from error
+    finally:
+        line.close()
     if reply.reason:
         raise CannotJoin(f"{reply.document.get('detail')}. {reply.document.get('fix', '')}".strip())
     try:

@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import secrets
-import ssl
-import sys
 import time
 from collections.abc import Callable, Mapping
-from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
-import httpx
 import msgspec
 
 from synapse_git.errors import REASONS
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.federation.identity import Identity, client_context
+from synapse_hub.federation.line import Broken, Line, NotConnected
 from synapse_hub.federation.signature import SignedRequest, Signer
 from synapse_hub.hubfile import Peer
 
-_KEPT_CONNECTIONS = 16
-
-if importlib.util.find_spec("sniffio") is None:
-    # httpcore looks for it four times in each request, and looking for what is not there takes longest.
-    sys.modules.setdefault("sniffio", cast(ModuleType, None))
 # A signature counts by the second: one from the very second of the peer's start may seem to be from before it.
 _SECOND_S = 1.05
 
@@ -58,21 +49,16 @@ class Link:
     def __init__(
         self, me: str, identity: Identity, name: str, peer: Peer, wall: Callable[[], float] = time.time
     ) -> None:
-        """Raises: ValueError, ssl.SSLError, where the peer's certificate is none."""
+        """Raises: ValueError, ssl.SSLError, where the peer's url or certificate is none."""
         self.name = name
         self.peer = peer
         self._signer = Signer(me, identity.key)
         self._wall = wall
-        self._url = peer.url.rstrip("/")
-        # The bare transport: cookies, redirects and proxies are nothing that a hub should follow.
-        self._transport = httpx.AsyncHTTPTransport(
-            verify=client_context(peer.certificate),
-            trust_env=False,
-            limits=httpx.Limits(max_connections=64, max_keepalive_connections=_KEPT_CONNECTIONS),
-        )
+        self._line = Line(peer.url, client_context(peer.certificate))
 
-    async def close(self) -> None:
-        await self._transport.aclose()
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._line.close()
 
     async def ask(
         self, method: str, target: str, headers: Mapping[str, str], body: bytes = b"", *, deadline_s: float
@@ -89,27 +75,23 @@ class Link:
                     if reply.reason != "EXPIRED" or deadline_s <= 2 * _SECOND_S:
                         return reply
                     await asyncio.sleep(_SECOND_S)
-                except httpx.ConnectError:
+                except NotConnected:
                     return await self._once(method, target, headers, body)
-                except httpx.TransportError:
+                except Broken:
                     pass
                 reply = await self._once(method, target, headers, body)
                 return msgspec.structs.replace(reply, alone=False)
         except TimeoutError:
             raise Unreachable(f"it did not answer within {deadline_s:g} s") from None
-        except (httpx.HTTPError, ssl.SSLError, OSError) as error:
-            raise Unreachable(str(error) or type(error).__name__) from error
+        except (NotConnected, Broken) as error:
+            raise Unreachable(str(error)) from error
 
     async def _once(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Reply:
-        """One signed request. Raises: httpx.HTTPError, Unreachable."""
+        """One signed request. Raises: NotConnected, Broken, Unreachable."""
         request = SignedRequest(method, target, dict(headers), body)
         self._signer.sign(request, self.name, now=self._wall(), nonce=secrets.token_hex(12))
-        sent = httpx.Request(method, self._url + target, headers=request.headers, content=body)
-        found = await self._transport.handle_async_request(sent)
-        try:
-            return read(found.status_code, await found.aread(), found.headers)
-        finally:
-            await found.aclose()
+        found = await self._line.exchange(method, target, request.headers, body)
+        return read(found.status, found.body, found.headers)
 
 
 def read(status: int, raw: bytes, headers: Mapping[str, str]) -> Reply:

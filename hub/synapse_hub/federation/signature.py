@@ -7,45 +7,20 @@ every header that means something to us, and names when, by whom, for whom and u
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from typing import Any
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from http_message_signatures.algorithms import ED25519  # pyright: ignore[reportPrivateImportUsage]
-from http_message_signatures.exceptions import InvalidSignature
-from http_message_signatures.resolvers import HTTPSignatureKeyResolver
-from http_message_signatures.signatures import HTTPMessageSigner, HTTPMessageVerifier
 
 from synapse_git.constants import (
     DEFAULT_MESSAGE_AUTH_FUTURE_SKEW_SECONDS,
     DEFAULT_MESSAGE_AUTH_WINDOW_SECONDS,
 )
 from synapse_hub.core.outcome import Refusal
+from synapse_hub.federation import form
+from synapse_hub.federation.form import Proof, SignedRequest
 from synapse_hub.federation.nonces import Nonces
 
-_ALWAYS = ("@method", "@request-target")
-_MEANINGFUL = ("content-type", "idempotency-key", "last-event-id")
-_LONGEST_NONCE = 64
-
-
-class SignedRequest(msgspec.Struct):
-    """A request to be signed or verified. ``headers``: lower-case names; ``target``: path and query."""
-
-    method: str
-    target: str
-    headers: dict[str, str]
-    body: bytes
-
-    @property
-    def url(self) -> str:
-        """The library wants one. Which host name led here is not covered: for whom it is, the signature says."""
-        return f"https://hub{self.target}"
-
-    def covered(self) -> tuple[str, ...]:
-        """What a signature has to cover, beside the body's digest."""
-        named = sorted(name for name in self.headers if name in _MEANINGFUL or name.startswith("synapse-"))
-        return (*_ALWAYS, *named)
+__all__ = ["SignedRequest", "Signer", "verify"]
 
 
 class Signer(msgspec.Struct, frozen=True):
@@ -55,18 +30,12 @@ class Signer(msgspec.Struct, frozen=True):
     key: Ed25519PrivateKey
 
     def sign(self, request: SignedRequest, recipient: str, *, now: float, nonce: str) -> None:
-        """Add the headers that prove ``request`` to be ours and for ``recipient``; ``now``: Unix seconds."""
-        signer = HTTPMessageSigner(signature_algorithm=ED25519, key_resolver=_Own(self.key))
-        signer.sign(
-            request,
-            key_id=self.key_id,
-            created=datetime.fromtimestamp(int(now), UTC),
-            nonce=nonce,
-            label="hub",
-            tag=_tag(recipient),
-            covered_component_ids=request.covered(),
-            body=request.body,
-        )
+        """Add the headers that prove ``request`` to be ours and for ``recipient``; ``now``: Unix seconds.
+
+        Raises:
+            ValueError: a header holds what cannot be signed.
+        """
+        form.sign(request, Proof(self.key_id, int(now), nonce), self.key, recipient)
 
 
 def verify(
@@ -87,33 +56,28 @@ def verify(
 
     Spec: INV-CK-2
     """
-    try:
-        found = _Timeless(signature_algorithm=ED25519, key_resolver=_Known(keys)).verify(
-            request, max_age=None, expect_tag=_tag(recipient), require_components=request.covered(), body=request.body
-        )
-    except InvalidSignature as error:
-        return _unproved(str(error))
-    if len(found) != 1:
-        return _unproved("it carries several signatures")
-    (signed,) = found
-    created, nonce, key_id = (signed.parameters.get(name) for name in ("created", "nonce", "keyid"))
-    if not (isinstance(created, int) and isinstance(nonce, str) and isinstance(key_id, str)) or signed.body is None:
-        return _unproved("a signature names its time and a nonce, and covers the body's digest")
-    if not 0 < len(nonce) <= _LONGEST_NONCE:
-        return _unproved(f"a nonce is 1 to {_LONGEST_NONCE} characters")
-    if refusal := _outside(created, now, started):
+    proof = form.proved(request, recipient, keys)
+    if proof is None:
+        # Most hubs never meet another form, and do without the library for it.
+        from synapse_hub.federation import foreign
+
+        try:
+            proof = foreign.proved(request, recipient, keys)
+        except foreign.Unproved as error:
+            return _unproved(str(error))
+    if refusal := _outside(proof.created, now, started):
         return refusal
-    if nonces.outlived(created):
+    if nonces.outlived(proof.created):
         return Refusal(
             "EXPIRED",
             "the request was signed before others that this hub took seconds ago, and its clock was set back since",
             "Send it again; if that does not help, restart this hub",
         )
-    if nonces.known(key_id, nonce, created):
+    if nonces.known(proof.key_id, proof.nonce, proof.created):
         return _unproved("it was here before")
-    if not nonces.remember(key_id, nonce, created, now):
+    if not nonces.remember(proof.key_id, proof.nonce, proof.created, now):
         return Refusal("QUOTA_EXCEEDED", "too many signed requests within a few seconds", "Send it again later")
-    return key_id
+    return proof.key_id
 
 
 def _outside(created: int, now: float, started: float) -> Refusal | None:
@@ -132,32 +96,3 @@ def _unproved(why: str) -> Refusal:
     return Refusal(
         "NOT_AUTHORISED", f"the request does not prove who sent it: {why}", "Only hubs that joined this one are served"
     )
-
-
-def _tag(recipient: str) -> str:
-    return f"synapse for {recipient}"
-
-
-class _Own(HTTPSignatureKeyResolver):
-    def __init__(self, key: Ed25519PrivateKey) -> None:
-        self._key = key
-
-    def resolve_private_key(self, key_id: str) -> Ed25519PrivateKey:  # noqa: ARG002 - the library's signature
-        return self._key
-
-
-class _Known(HTTPSignatureKeyResolver):
-    def __init__(self, keys: Mapping[str, Ed25519PublicKey]) -> None:
-        self._keys = keys
-
-    def resolve_public_key(self, key_id: str) -> Ed25519PublicKey:
-        if (key := self._keys.get(key_id)) is None:
-            raise InvalidSignature(f"nobody here is known as {key_id}")
-        return key
-
-
-class _Timeless(HTTPMessageVerifier):
-    """The library would look at the clock by itself, and more leniently."""
-
-    def validate_created_and_expires(self, sig_input: Any, max_age: Any = None) -> None:
-        pass

@@ -19,6 +19,8 @@ from synapse_hub.hubfile import HubFile
 
 if TYPE_CHECKING:
     # A hub without peers does without their libraries.
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
     from synapse_hub.federation.identity import Identity
     from synapse_hub.federation.link import Link
 
@@ -36,6 +38,7 @@ class Team:
         self._directory = directory
         self._links: dict[str, Link] = {}
         self._identity: Identity | None = None
+        self._keys: tuple[HubFile, dict[str, Ed25519PublicKey]] | None = None
         self.file: HubFile | None = None
         self.broken = ""
         self.tickets = Tickets()
@@ -141,6 +144,21 @@ class Team:
             self._identity = identity(self._directory)
         return self._identity
 
+    def keys(self) -> dict[str, Ed25519PublicKey]:
+        """The keys of the peers; one whose entry holds none is nobody's."""
+        from synapse_hub.federation.identity import public_key
+
+        file = self.settled
+        if self._keys is None or self._keys[0] is not file:
+            found: dict[str, Ed25519PublicKey] = {}
+            for name, peer in file.peers.items():
+                try:
+                    found[name] = public_key(peer.key)
+                except ValueError as error:
+                    log.error("the key of %s in hub.toml is none, so nothing it asks is answered: %s", name, error)
+            self._keys = (file, found)
+        return self._keys[1]
+
     def link(self, peer: str) -> Link:
         """The line to a peer that has a url. Raises: OSError, ValueError."""
         from synapse_hub.federation.link import Link
@@ -148,10 +166,7 @@ class Team:
         found = self._links.get(peer)
         entry = self.settled.peers[peer]
         if found is None or found.peer != entry:
+            if found is not None:
+                found.close()
             found = self._links[peer] = Link(self.id, self.identity, peer, entry)
         return found
-
-    async def close(self) -> None:
-        """Let go of all lines."""
-        for link in self._links.values():
-            await link.close()

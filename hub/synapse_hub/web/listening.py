@@ -101,7 +101,7 @@ class Listening:
 
     async def _open_peers(self, server: uvicorn.Server, place: Place) -> int:
         # A hub without peers does without these libraries.
-        from synapse_hub.federation.identity import identity, public_key
+        from synapse_hub.federation.identity import identity
         from synapse_hub.web.signed import Signed
 
         listener = bind(place)
@@ -109,7 +109,7 @@ class Listening:
             self._app,
             self._desk,
             recipient=lambda: self._team.id,
-            keys=lambda: {name: public_key(peer.key) for name, peer in self._team.settled.peers.items()},
+            keys=self._team.keys,
             routes=PEER_ROUTES,
             unsigned=STRANGERS_ROUTES,
         )

@@ -1,0 +1,149 @@
+"""HTTP/1.1 to one server over TLS, on connections that are kept: requests go out whole, answers come back whole.
+
+Neither redirects, cookies nor proxies, nothing that a hub should follow, and a fraction of what a client for everything
+costs. The caller bounds the wait, and is told whether anything may have reached the server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+import httptools
+import msgspec
+
+from synapse_git.constants import MAX_BODY_BYTES
+
+_KEPT = 16
+_LARGEST_ANSWER = 64 * MAX_BODY_BYTES
+
+
+class NotConnected(Exception):
+    """Nothing was sent. The text says why."""
+
+
+class Broken(Exception):
+    """The connection ended before an answer was there; the request may have arrived. The text says how."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """``headers``: lower-case names."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Line:
+    """To the server at ``url``; ``secured`` says whom to believe to be it. On one event loop only."""
+
+    def __init__(self, url: str, secured: ssl.SSLContext) -> None:
+        """Raises: ValueError, where the url names no host and port."""
+        parts = urlsplit(url)
+        if parts.scheme != "https" or not parts.hostname or not parts.port:
+            raise ValueError(f"{url} is no address of a hub. It is https://HOST:PORT")
+        self._host, self._port, self._authority = parts.hostname, parts.port, parts.netloc
+        self._secured = secured
+        self._idle: list[_Connection] = []
+
+    async def exchange(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """Raises: NotConnected, Broken."""
+        connection = self._kept() or await self._connect()
+        lines = [f"{method} {target} HTTP/1.1", f"host: {self._authority}", f"content-length: {len(body)}"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        try:
+            answer = await connection.exchange("\r\n".join((*lines, "", "")).encode("latin-1") + body)
+        except BaseException:
+            # An answer that comes later is an answer to nothing.
+            connection.abort()
+            raise
+        if connection.usable and len(self._idle) < _KEPT:
+            self._idle.append(connection)
+        else:
+            connection.abort()
+        return answer
+
+    def close(self) -> None:
+        """Let go of the kept connections."""
+        while self._idle:
+            self._idle.pop().abort()
+
+    def _kept(self) -> _Connection | None:
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.usable:
+                return connection
+        return None
+
+    async def _connect(self) -> _Connection:
+        loop = asyncio.get_running_loop()
+        try:
+            _, connection = await loop.create_connection(_Connection, self._host, self._port, ssl=self._secured)
+        except OSError as error:
+            raise NotConnected(str(error) or type(error).__name__) from error
+        return connection
+
+
+class _Connection(asyncio.Protocol):
+    """One exchange at a time."""
+
+    _transport: asyncio.Transport
+
+    def __init__(self) -> None:
+        self._parser = httptools.HttpResponseParser(self)
+        self._waiting: asyncio.Future[Answer] | None = None
+        self._headers: dict[str, str] = {}
+        self._body = bytearray()
+        self.usable = True
+
+    def exchange(self, request: bytes) -> asyncio.Future[Answer]:
+        """The answer to ``request``; fails with Broken."""
+        self._waiting = asyncio.get_running_loop().create_future()
+        self._transport.write(request)
+        return self._waiting
+
+    def abort(self) -> None:
+        self.usable = False
+        self._transport.abort()
+
+    # ---- called by the event loop ----
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserError as error:
+            self._fail(f"the answer is no HTTP: {error}")
+        if len(self._body) > _LARGEST_ANSWER:
+            self._fail(f"the answer is over {_LARGEST_ANSWER} bytes")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._fail(str(exc) if exc else "the connection was closed")
+
+    def _fail(self, why: str) -> None:
+        self.abort()
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_exception(Broken(why))
+
+    # ---- called by the parser ----
+
+    def on_message_begin(self) -> None:
+        self._headers, self._body = {}, bytearray()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_body(self, body: bytes) -> None:
+        self._body += body
+
+    def on_message_complete(self) -> None:
+        self.usable = self.usable and self._parser.should_keep_alive()
+        if self._waiting is None or self._waiting.done():
+            # Nothing was asked, so nothing that comes after can be trusted to belong to a question.
+            self.abort()
+            return
+        self._waiting.set_result(Answer(self._parser.get_status_code(), self._headers, bytes(self._body)))
