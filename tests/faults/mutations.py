@@ -24,7 +24,9 @@ RESTART = _JOURNAL + "restart.py"
 MAIL, MESSAGES, NOTICES = _CORE + "mail.py", _CORE + "messages.py", _CORE + "notices.py"
 BOARD, NOTES, TALK = _CORE + "board.py", _CORE + "notes.py", "hub/synapse_hub/web/messages.py"
 SCOPE, PROTOCOL, BINDING = (f"synapse_git/{name}.py" for name in ("scope", "protocol", "binding"))
-SIGNATURE, NONCES = (f"hub/synapse_hub/federation/{name}.py" for name in ("signature", "nonces"))
+_FEDERATION = "hub/synapse_hub/federation/"
+SIGNATURE, NONCES = _FEDERATION + "signature.py", _FEDERATION + "nonces.py"
+FORM, FOREIGN = _FEDERATION + "form.py", _FEDERATION + "foreign.py"
 ATTRIBUTION, ANNOUNCEMENTS = _CORE + "attribution.py", "hub/synapse_hub/announcements.py"
 QUARANTINE, PICTURE = "synapse_git/quarantine.py", "hub/synapse_watch/picture.py"
 ROUTES, DESK = "hub/synapse_hub/web/claims.py", "hub/synapse_hub/web/desk.py"
@@ -211,16 +213,20 @@ _GUARD = [
 ]  # fmt: skip
 
 _SIGNATURES = [
-    broken("a replay passes", (SIGNATURE, "if nonces.known(key_id, nonce, created):", "if not nonce:")),
+    broken("a replay passes", (SIGNATURE, "if nonces.known(proof.key_id, proof.nonce, proof.created):", "if not proof.nonce:")),
     broken("the window is open a second longer", (SIGNATURE, "created < now - DEFAULT_MESSAGE_AUTH_WINDOW_SECONDS", "created < now - 1 - DEFAULT_MESSAGE_AUTH_WINDOW_SECONDS")),
     broken("the future is let in", (SIGNATURE, "created > now + DEFAULT_MESSAGE_AUTH_FUTURE_SKEW_SECONDS", "created > now + 5000")),
     broken("what came before the start is let in", (SIGNATURE, "if created < started:", "if created < 0:")),
-    broken("headers are not covered", (SIGNATURE, "return (*_ALWAYS, *named)", "return _ALWAYS")),
-    broken("the body is not covered", (SIGNATURE, "require_components=request.covered(), body=request.body", "require_components=request.covered(), body=None")),
-    broken("a signature is for whoever gets it", (SIGNATURE, 'return f"synapse for {recipient}"', 'return "synapse"')),
+    broken("headers are not covered", (FORM, "return (*_ALWAYS, *named)", "return _ALWAYS")),
+    broken("the body is not covered", (FORM, "or headers.get(_DIGEST) != _digest(request.body):", ":")),
+    broken("the body of another form is not covered", (FOREIGN, "body=request.body,", "body=None,")),
+    broken("another form covers what it likes", (FOREIGN, "require_components=request.covered(),", "")),
+    broken("the lean form trusts any signature", (FORM, "key.verify(signature, _base(", "(lambda *_: None)(signature, _base(")),
+    broken("the lean form trusts what it could not sign", (FORM, "value.isascii() and value.isprintable() and value == value.strip()", "value is not None")),
+    broken("a signature is for whoever gets it", (FORM, 'return f"synapse for {recipient}"', 'return "synapse"')),
     broken("nonces outlive nothing", (NONCES, "if second < now - DEFAULT", "if second < now + 1 - DEFAULT")),
     broken("nonces are kept for ever", (NONCES, "if second < now - DEFAULT", "if second < 0 * now - DEFAULT")),
-    broken("a clock set back makes replays new", (SIGNATURE, "if nonces.outlived(created):", "if nonces.outlived(0) and not created:")),
+    broken("a clock set back makes replays new", (SIGNATURE, "if nonces.outlived(proof.created):", "if nonces.outlived(0) and not proof.created:")),
     broken("nonces have no bound", (NONCES, "if self._count >= MAX_REMEMBERED_NONCES:", "if self._count < 0:")),
 ]  # fmt: skip
 

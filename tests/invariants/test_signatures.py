@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from http_message_signatures import HTTPMessageSigner
 from http_message_signatures.algorithms import ED25519  # pyright: ignore[reportPrivateImportUsage]
 from http_message_signatures.resolvers import MappingKeyResolver
+from http_message_signatures.signatures import HTTPMessageSigner
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -30,7 +30,7 @@ log = logging.getLogger("synapse_hub")
 _PART_BYTES = MAX_BODY_BYTES - 65_536
 
 
-Transact = Callable[[AnyCommand], Awaitable[Answered]]
+Transact = Callable[[AnyCommand], asyncio.Future[Answered]]
 
 
 class Embassy:
@@ -90,6 +90,11 @@ class Embassy:
             return self._team.link(peer)
         except (OSError, ValueError, KeyError) as error:
             return unreachable(peer, f"{type(error).__name__}: {error}")
+
+    async def settled(self) -> None:
+        """As `Forwarder.settled`."""
+        if self._forwarder is not None:
+            await self._forwarder.settled()
 
     async def verdict(
         self, peer: str, question: Question, paths: Iterable[str], principal: str, more: dict[str, str]

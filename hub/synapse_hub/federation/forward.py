@@ -10,7 +10,7 @@ import asyncio
 import os
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -33,6 +33,8 @@ from synapse_hub.hub import Answered, Hub
 
 # Refusals after which it is not known whether something was done.
 _UNDECIDED = ("JOURNAL_UNAVAILABLE",)
+# Whoever looks at receipts waits for those that are being written, but not for a disk that hangs.
+_SETTLE_S = 0.5
 
 
 class _Turn:
@@ -49,7 +51,7 @@ class Forwarder:
     def __init__(
         self,
         hub: Hub,
-        transact: Callable[[AnyCommand], Awaitable[Answered]],
+        transact: Callable[[AnyCommand], asyncio.Future[Answered]],
         foreign: Callable[[str], bool],
         wall: Callable[[], float] = time.time,
     ) -> None:
@@ -59,6 +61,7 @@ class Forwarder:
         self._wall = wall
         self._boot_id = boot_id()
         self._turns: dict[TaskKey, _Turn] = {}
+        self._settling: set[asyncio.Future[Answered]] = set()
 
     def sending(self) -> Sending:
         """Now, as the moment before something is sent."""
@@ -99,10 +102,24 @@ class Forwarder:
                 )
                 # The answer to a key is given again, but what is refused once may be granted to a second copy.
                 if not reply.reason or (reply.alone and reply.reason not in _UNDECIDED):
-                    await self._transact(self._consequence(reply, errand, key, sending))
+                    self._settle(self._consequence(reply, errand, key, sending))
             except (Unreachable, ValueError) as error:
                 return unreachable(link.name, str(error), after=True)
         return reply
+
+    def _settle(self, consequence: AnyCommand) -> None:
+        """Put on record what the owner said. The agent hears of it meanwhile: it is the owner's word that counts.
+
+        Should it be lost, the intent still stands, and with it the receipt covers nothing until the owner is asked.
+        """
+        settling = self._transact(consequence)
+        self._settling.add(settling)
+        settling.add_done_callback(self._settling.discard)
+
+    async def settled(self) -> None:
+        """Comes back once every answer that was handed on is on record, or cannot be put there soon."""
+        if self._settling:
+            await asyncio.wait(self._settling, timeout=_SETTLE_S)
 
     def _consequence(self, reply: Reply, errand: Errand, key: str, sending: Sending) -> AnyCommand:
         """What is on record after the owner's answer. Raises: ValueError, where a success is no claim."""

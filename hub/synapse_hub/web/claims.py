@@ -184,6 +184,7 @@ async def claims(desk: Desk, request: Request) -> Response:
         owner(desk, request, filters.get("namespace", ""))
     limit = _limit(request.query_params.get("limit"))
     after = _cursor(request.query_params.get("after"))
+    await desk.embassy.settled()
     state, now = desk.hub.state, desk.hub.now()
     candidates = chain(_candidates(state, filters), () if peer(request) else state.team.receipts)
     wanted = {key for key in candidates if key > after and _matches(state, key, filters, now)}

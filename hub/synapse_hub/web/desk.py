@@ -75,9 +75,9 @@ class Desk:
         # Called from the writer's thread after each publication; set while a server runs.
         self.wake: Callable[[Sequence[AnyEvent]], None] = lambda _: None
 
-    async def transact(self, command: AnyCommand) -> Answered:
+    def transact(self, command: AnyCommand) -> asyncio.Future[Answered]:
         """The durable outcome of ``command``. A caller that is cancelled leaves the command to its fate."""
-        return await self._submit(command, None)
+        return self._submit(command, None)
 
     async def transact_patiently(self, command: AnyCommand, request: Request, wait_s: float) -> Answered:
         """As `transact`, waiting up to ``wait_s`` for others to end, as long as the asker stays connected."""

@@ -55,6 +55,7 @@ class Trial(NamedTuple):
 
 async def guard(desk: Desk, request: Request) -> Response:
     """``POST /v2/guard``, as JSON or as a stream of NUL-separated paths; with ``Synapse-Query`` it changes nothing."""
+    await desk.embassy.settled()
     claims = False
     if request.headers.get("content-type", "") != PATHS_TYPE:
         trial, edited, claims = await _judge_json(desk, request)
