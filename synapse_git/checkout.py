@@ -83,8 +83,7 @@ class Checkout:
             return None
         if configured := self.settings.get("synapse.namespace"):
             return next((entry for entry in entries if entry.namespace == configured), None)
-        urls = [url for key, url in self.settings.items() if key.startswith("remote.")]
-        found = governed.matching(entries, urls)
+        found = governed.matching(entries, self.remotes())
         if len(found) > 1:
             names = " and ".join(entry.namespace for entry in found)
             raise CheckoutError(
@@ -92,6 +91,10 @@ class Checkout:
                 f"git config synapse.namespace {found[0].namespace}"
             )
         return found[0] if found else None
+
+    def remotes(self) -> list[str]:
+        """The URLs of the repository's remotes."""
+        return [url for key, url in self.settings.items() if key.startswith("remote.")]
 
     def shares(self) -> bool:
         """Do claims exclude each other across all worktrees and hosts of the repository? Raises as `namespace`."""

@@ -224,21 +224,36 @@ class TeamInitBody(Body, frozen=True, kw_only=True):
     name: str = ""
 
 
+class LocalRepository(Body, frozen=True, kw_only=True):
+    """A repository that no team shares yet: the ``local:`` namespace its claims are in, the URLs of its remotes."""
+
+    namespace: str
+    remotes: list[str]
+
+
 class TeamJoinBody(Body, frozen=True, kw_only=True):
+    """``repositories``: those of this machine with claims in them; ``convert``: have the owner take these over."""
+
     url: str
     token: str
     listen: str = ""
     name: str = ""
+    repositories: list[LocalRepository] = []
+    convert: bool = False
 
 
 class TeamAdmitBody(Body, frozen=True, kw_only=True):
-    """A hub that asks to be let in; ``url`` and ``certificate`` are '' where it takes no requests."""
+    """A hub that asks to be let in; ``url`` and ``certificate`` are '' where it takes no requests.
+
+    ``look``: it only wants to know into what, and the secret is not used up.
+    """
 
     secret: str
     id: str
     key: str
     url: str = ""
     certificate: str = ""
+    look: bool = False
 
 
 class TeamLeaveBody(Body, frozen=True, kw_only=True):

@@ -216,6 +216,7 @@ def _texts() -> Iterator[str]:
 
 
 _PARTS = {protocol.Body, protocol.TaskBody, protocol.GuardPolicy, protocol.WrittenFile, protocol.SeenFile}
+_PARTS |= {protocol.LocalRepository}
 
 
 def test_bodies_named_here_are_all_there_are() -> None:

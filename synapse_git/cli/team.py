@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from synapse_git import client, explain
-from synapse_git.cli import output, phrase, table
+from synapse_git.cli import output, phrase, table, unshared
 from synapse_git.cli.verb import Argument, Option, Verb
 from synapse_git.errors import UsageError
 
@@ -45,20 +45,29 @@ def init(call: Call) -> int:
 
 
 def join(call: Call) -> int:
-    """Exit 0: claims in the namespace go to its owner from now on."""
+    """Exit 0: claims in the namespace go to its owner from now on. Refusals: LEASE_LIVE, SCOPE_CONFLICT, CONTESTED."""
     if sys.stdin.isatty():
         output.message("the token that team init printed on the owner:")
         output.settle()
     token = sys.stdin.readline(_LONGEST_TOKEN).strip()
     if not token:
         raise UsageError("give the token on standard input: synapse-git team join URL < TOKEN_FILE", "INVALID_REQUEST")
-    body = {"url": call.text("url"), "token": token, "listen": call.text("listen"), "name": call.text("name")}
+    body = {
+        "url": call.text("url"),
+        "token": token,
+        "listen": call.text("listen"),
+        "name": call.text("name"),
+        "repositories": unshared.repositories(call.hub),
+        "convert": call.flag("convert"),
+    }
     reply = client.command(call.hub, "/v2/team/join", body, patience_s=_PATIENCE_S)
     told = reply.document
     if call.json:
         output.raw(reply.raw)
         return 0
     output.result(f"this hub, {told['id']}, asks {told['owner']} for claims in {told['namespace']} from now on")
+    if told["converted"]:
+        output.result(f"{told['owner']} has taken over what was held here: {', '.join(told['converted'])}")
     _name_it(call, told["namespace"])
     return 0
 
@@ -66,7 +75,7 @@ def join(call: Call) -> int:
 def _remotes(call: Call) -> list[str]:
     """Those of the repository the command acts in."""
     here = call.checkout_if_any()
-    return [url for key, url in here.settings.items() if key.startswith("remote.")] if here else []
+    return here.remotes() if here else []
 
 
 def _name_it(call: Call, namespace: str) -> None:
@@ -162,9 +171,17 @@ VERBS = (
         join,
         summary="Ask the owner of a project for claims in it.",
         help="Join the team of the hub at URL, as team init printed it there. The token is read from standard input. "
-        "From then on claims in its namespace are its to grant, and commits here are held to them.",
-        examples=(("team join https://10.0.0.7:8731", "then paste the token"),),
-        options=(_LISTEN, _NAME),
+        "From then on claims in its namespace are its to grant, and commits here are held to them. Where agents hold "
+        "something in its repositories already, nothing happens unless --convert has the owner take that over.",
+        examples=(
+            ("team join https://10.0.0.7:8731", "then paste the token"),
+            ("team join https://10.0.0.7:8731 --convert", "with what agents hold here: all of it, or nothing"),
+        ),
+        options=(
+            _LISTEN,
+            _NAME,
+            Option("convert", "--convert", help="Have the owner take over what agents of this machine hold in it."),
+        ),
         argument=Argument("url", "URL"),
     ),
     Verb(

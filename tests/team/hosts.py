@@ -52,8 +52,8 @@ def found(owner: Host, *options: str) -> tuple[str, str]:
     return document["url"], document["token"]
 
 
-def join(host: Host, url: str, token: str) -> Result:
-    return host.synapse("team", "join", url, "--name", host.name, stdin=token.encode() + b"\n")
+def join(host: Host, url: str, token: str, *options: str) -> Result:
+    return host.synapse("team", "join", url, "--name", host.name, *options, stdin=token.encode() + b"\n")
 
 
 def heard(host: Host) -> None:

@@ -92,6 +92,12 @@ class ExpireDue(Command, frozen=True):
     tasks: tuple[tuple[str, str], ...]
 
 
+class YieldClaims(Command, frozen=True):
+    """These go on at another hub, each as (namespace, task id): end them here."""
+
+    tasks: tuple[tuple[str, str], ...]
+
+
 class ClaimEdit(Acting, frozen=True, kw_only=True):
     """An edit is about to be made: refuse it, or claim for its author what of ``paths`` nobody covers yet.
 
@@ -315,6 +321,7 @@ AnyCommand = (
     | Heartbeat
     | ExtendLeases
     | ExpireDue
+    | YieldClaims
     | ClaimEdit
     | ReanchorLeases
     | RecordDenial

@@ -39,6 +39,7 @@ from synapse_hub.core.commands import (
     SendMessage,
     TakeClaim,
     UpdateTask,
+    YieldClaims,
 )
 from synapse_hub.core.edits import decide_edit
 from synapse_hub.core.events.guard import WorktreeRegistered
@@ -54,6 +55,7 @@ from synapse_hub.core.holding import (
     decide_reanchor,
     decide_release,
     decide_update,
+    decide_yield,
 )
 from synapse_hub.core.messages import decide_acknowledge, decide_send
 from synapse_hub.core.notes import decide_note, decide_offer
@@ -91,6 +93,8 @@ def _decide(state: State, command: AnyCommand, now: float) -> Outcome:  # noqa: 
             return decide_reanchor(state, command, now)
         case ExpireDue():
             return decide_expire(state, command, now)
+        case YieldClaims():
+            return decide_yield(state, command, now)
         case ClaimEdit():
             return forbidden(state.team, command.namespace) or decide_edit(state, command, now)
         case RecordDenial():

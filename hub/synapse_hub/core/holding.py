@@ -20,6 +20,7 @@ from synapse_hub.core.commands import (
     ReleaseClaim,
     SaveCheckpoint,
     UpdateTask,
+    YieldClaims,
 )
 from synapse_hub.core.events import AnyEvent
 from synapse_hub.core.events.claims import (
@@ -198,6 +199,16 @@ def decide_expire(state: State, command: ExpireDue, now: float) -> Decided:
     """Write down which of these leases are over. Spec: INV-LL-2."""
     claims = (state.claims.get(key) for key in command.tasks)
     return Decided([expired(claim, now) for claim in claims if claim and not claim.live(now)], {})
+
+
+def decide_yield(state: State, command: YieldClaims, now: float) -> Decided:
+    """Their holders hold them elsewhere from now on, so nobody has to be told."""
+    claims = (state.live(key, now) for key in command.tasks)
+    return Decided([_released(claim, now) for claim in claims if claim], {})
+
+
+def _released(claim: Claim, now: float) -> ClaimReleased:
+    return ClaimReleased(at=now, namespace=claim.namespace, task_id=claim.task_id, owner=claim.owner, by=claim.owner)
 
 
 def decide_reanchor(state: State, command: ReanchorLeases, now: float) -> Decided:

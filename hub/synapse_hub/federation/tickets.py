@@ -26,10 +26,16 @@ class Tickets:
         self._known[_digest(secret)] = (namespace, now + JOIN_TOKEN_SECONDS)
         return base64.urlsafe_b64encode(fingerprint + secret).decode().rstrip("=")
 
-    def redeem(self, secret: bytes, now: float) -> str:
-        """The namespace that the secret opens, '' if none; it opens it no more."""
-        namespace, until = self._known.pop(_digest(secret), ("", 0.0))
+    def look(self, secret: bytes, now: float) -> str:
+        """The namespace that the secret opens, '' if none."""
+        namespace, until = self._known.get(_digest(secret), ("", 0.0))
         return namespace if until > now else ""
+
+    def redeem(self, secret: bytes, now: float) -> str:
+        """As `look`; it opens it no more."""
+        namespace = self.look(secret, now)
+        self._known.pop(_digest(secret), None)
+        return namespace
 
 
 def read(token: str) -> tuple[bytes, bytes]:

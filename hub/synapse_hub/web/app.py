@@ -18,6 +18,7 @@ from synapse_git.protocol import PROBLEM_TYPE
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.federation.names import translate
 from synapse_hub.web import (
+    admission,
     answer,
     board,
     claims,
@@ -68,8 +69,8 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("GET", "/v2/receipts", receipts.receipts),
     ("GET", "/v2/team", team.team),
     ("POST", "/v2/team/init", team.init),
-    ("POST", "/v2/team/join", team.join),
-    ("POST", "/v2/team/admit", team.admit),
+    ("POST", "/v2/team/join", admission.join),
+    ("POST", "/v2/team/admit", admission.admit),
     ("POST", "/v2/team/leave", team.leave),
     ("GET", "/v2/health", health.health),
     ("GET", "/v2/metrics", metrics.metrics),

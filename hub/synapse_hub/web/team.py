@@ -1,9 +1,8 @@
-"""Routes by which hubs come together and part."""
+"""Routes by which this hub owns a namespace, says who is in which, and leaves."""
 
 from __future__ import annotations
 
 import asyncio
-import base64
 import socket
 from typing import Any
 
@@ -11,11 +10,11 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synapse_git.protocol import TeamAdmitBody, TeamInitBody, TeamJoinBody, TeamLeaveBody
+from synapse_git.protocol import TeamInitBody, TeamLeaveBody
 from synapse_hub import hubfile
 from synapse_hub.core.commands import FreeNamespace
-from synapse_hub.federation import tickets
-from synapse_hub.hubfile import HubFile, Namespace, Peer, Place
+from synapse_hub.hub import Answered
+from synapse_hub.hubfile import HubFile, Namespace, Place
 from synapse_hub.web import answer
 from synapse_hub.web.desk import Desk, Rejected, read
 from synapse_hub.web.party import peer
@@ -26,11 +25,11 @@ _ANYWHERE = ("0.0.0.0", "::")  # noqa: S104 - told apart, not bound
 async def init(desk: Desk, request: Request) -> Response:
     """``POST /v2/team/init``: own a namespace, and give out a token that lets one hub in: `{url, token, id}`."""
     _, body = await read(request, TeamInitBody)
-    _own_client(request)
+    own_client(request)
     from synapse_hub.federation.identity import fingerprint
 
     async with desk.team.turn:
-        await _change(desk, _owning(_named(desk, body.name), body))
+        await change(desk, _owning(named(desk, body.name), body))
         place = await desk.open_for_peers()
     identity = desk.team.identity
     token = desk.team.tickets.issue(body.namespace, fingerprint(identity.certificate), desk.hub.now())
@@ -46,11 +45,11 @@ def _owning(file: HubFile, body: TeamInitBody) -> HubFile:
     remotes = tuple(dict.fromkeys((*(known.remotes if known else ()), *body.remotes)))
     exclusion = body.exclusion or (known.exclusion if known else "repository")
     entry = Namespace(owner=file.id, remotes=remotes, exclusion=exclusion, members=known.members if known else ())
-    listen = _listening(file, body.listen) or Place(_ANYWHERE[0], 0)
+    listen = listening(file, body.listen) or Place(_ANYWHERE[0], 0)
     return msgspec.structs.replace(file, listen=listen, namespaces={**file.namespaces, body.namespace: entry})
 
 
-def _listening(file: HubFile, given: str) -> Place | None:
+def listening(file: HubFile, given: str) -> Place | None:
     """Where to listen for peers: as ``given``, but where the file says so already it stays. Raises: Rejected."""
     wanted, known = _place(given), file.listen
     if known is None or wanted is None:
@@ -64,116 +63,35 @@ def _listening(file: HubFile, given: str) -> Place | None:
     return known
 
 
-async def join(desk: Desk, request: Request) -> Response:
-    """``POST /v2/team/join``: be let into a namespace by the hub at ``url``: `{owner, namespace, id}`."""
-    _, body = await read(request, TeamJoinBody)
-    _own_client(request)
-    from synapse_hub.federation import joining
-
-    try:
-        expected, secret = tickets.read(body.token.strip())
-    except ValueError as error:
-        raise Rejected("INVALID_REQUEST", f"that is no token: {error}", "Give it as team init printed it") from None
-    file = _named(desk, body.name)
-    file = msgspec.structs.replace(file, listen=_listening(file, body.listen))
-    try:
-        certificate = await joining.certificate_at(body.url, expected)
-        identity = desk.team.identity
-        own_url = url_of(file.listen) if file.listen and file.listen.port else ""
-        application = TeamAdmitBody(
-            secret=base64.b64encode(secret).decode(),
-            id=file.id,
-            key=identity.public,
-            url=own_url,
-            certificate=base64.b64encode(identity.certificate).decode() if own_url else "",
-        )
-        admission = await joining.apply_at(body.url, certificate, application)
-    except joining.CannotJoin as error:
-        raise Rejected("NOT_AUTHORISED", str(error)) from None
-    async with desk.team.turn:
-        file = msgspec.structs.replace(_named(desk, body.name), listen=file.listen)
-        known = file.namespaces.get(admission.namespace)
-        if known is not None and known.owner != admission.id:
-            raise Rejected(
-                "CONTESTED",
-                f"{admission.namespace} is owned by {known.owner} as far as this hub knows, not by {admission.id}",
-                "Leave the one team before joining the other: synapse-git team leave",
-            )
-        await _change(desk, joining.joined(file, body.url, certificate, admission))
-        if file.listen:
-            await desk.open_for_peers()
-    document = {"owner": admission.id, "namespace": admission.namespace, "id": file.id}
-    return answer.document(document, desk.hub.state.seq, desk.hub.now())
-
-
-async def admit(desk: Desk, request: Request) -> Response:
-    """``POST /v2/team/admit``: a hub that does not sign yet proves itself by the secret of a token."""
-    _, body = await read(request, TeamAdmitBody)
-    from synapse_hub.federation.identity import public_key
-
-    try:
-        secret = base64.b64decode(body.secret, validate=True)
-        public_key(body.key)
-    except ValueError as error:
-        raise Rejected("INVALID_REQUEST", f"secret or key: {error}") from None
-    async with desk.team.turn:
-        return await _admit(desk, body, desk.team.tickets.redeem(secret, desk.hub.now()))
-
-
-async def _admit(desk: Desk, body: TeamAdmitBody, namespace: str) -> Response:
-    from synapse_hub.federation import joining
-
-    entry = desk.team.settled.namespaces.get(namespace)
-    if entry is None or entry.owner != desk.team.id:
-        raise Rejected(
-            "NOT_AUTHORISED",
-            "the token is used up, too old, or not of this hub",
-            "Have a fresh one made, on the owner: synapse-git team init",
-        )
-    try:
-        file = joining.admitted(
-            desk.team.settled, namespace, body.id, Peer(key=body.key, url=body.url, certificate=body.certificate)
-        )
-        hubfile.parse(hubfile.render(file))
-    except joining.CannotJoin as error:
-        raise Rejected("INVALID_REQUEST", str(error)) from None
-    except hubfile.Wrong as error:
-        raise Rejected("INVALID_REQUEST", str(error)) from None
-    await _change(desk, file)
-    document = {
-        "id": desk.team.id,
-        "key": desk.team.identity.public,
-        "namespace": namespace,
-        "remotes": list(entry.remotes),
-        "exclusion": entry.exclusion,
-    }
-    return answer.document(document, desk.hub.state.seq, desk.hub.now())
-
-
 async def leave(desk: Desk, request: Request) -> Response:
     """``POST /v2/team/leave``: be no part of a namespace any more; an owner that leaves frees it for itself alone."""
     _, body = await read(request, TeamLeaveBody)
-    _own_client(request)
+    own_client(request)
     async with desk.team.turn:
         return await _leave(desk, body.namespace)
 
 
 async def _leave(desk: Desk, namespace: str) -> Response:
-    file = desk.team.settled
-    if namespace not in file.namespaces and namespace not in desk.hub.state.team.governed:
+    if namespace not in desk.team.settled.namespaces and namespace not in desk.hub.state.team.governed:
         raise Rejected("INVALID_REQUEST", f"this hub has no part in {namespace}", "See: synapse-git team status")
+    return answer.of(await part(desk, namespace), namespace=namespace)
+
+
+async def part(desk: Desk, namespace: str) -> Answered:
+    """Have no part in a namespace any more. Raises: Rejected."""
+    file = desk.team.settled
     left = {name: entry for name, entry in file.namespaces.items() if name != namespace}
     named = {hub for entry in left.values() for hub in (entry.owner, *entry.members)}
     peers = {name: entry for name, entry in file.peers.items() if name in named}
-    await _change(desk, msgspec.structs.replace(file, namespaces=left, peers=peers))
+    await change(desk, msgspec.structs.replace(file, namespaces=left, peers=peers))
     answered = await desk.transact(FreeNamespace(namespace=namespace))
     desk.team.tell_clients()
-    return answer.of(answered, namespace=namespace)
+    return answered
 
 
 async def team(desk: Desk, request: Request) -> Response:
     """``GET /v2/team``: `{id, listen, broken, peers, namespaces}`."""
-    _own_client(request)
+    own_client(request)
     file, known = desk.team.settled, desk.hub.state.team
     names = sorted({*file.namespaces, *known.governed})
     now = desk.hub.now()
@@ -202,13 +120,13 @@ def _namespace(desk: Desk, name: str) -> dict[str, Any]:
     }
 
 
-def _own_client(request: Request) -> None:
+def own_client(request: Request) -> None:
     """These are for whoever owns this hub. Raises: Rejected."""
     if peer(request):
         raise Rejected("NOT_AUTHORISED", "teams are changed by this hub's own user")
 
 
-def _named(desk: Desk, name: str) -> HubFile:
+def named(desk: Desk, name: str) -> HubFile:
     """The file as it is, with a name for this hub in it. Raises: Rejected."""
     from synapse_hub.federation.joining import own_name
 
@@ -229,7 +147,7 @@ def _place(text: str) -> Place | None:
         raise Rejected("INVALID_REQUEST", f"listen: {error}") from None
 
 
-async def _change(desk: Desk, file: HubFile) -> None:
+async def change(desk: Desk, file: HubFile) -> None:
     """Write the file and go by it. Raises: Rejected."""
     try:
         hubfile.parse(hubfile.render(file))

@@ -1,0 +1,182 @@
+"""Routes by which a hub comes into a team: it joins, and the owner admits it."""
+
+from __future__ import annotations
+
+import base64
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from synapse_git.protocol import TeamAdmitBody, TeamJoinBody
+from synapse_hub import hubfile
+from synapse_hub.core.claim import Claim
+from synapse_hub.core.commands import YieldClaims
+from synapse_hub.core.outcome import Conflict, Refusal
+from synapse_hub.federation import tickets
+from synapse_hub.federation.team import Team
+from synapse_hub.hubfile import HubFile, Peer
+from synapse_hub.web import answer
+from synapse_hub.web.desk import Desk, Rejected, read
+from synapse_hub.web.team import change, listening, named, own_client, part, url_of
+
+if TYPE_CHECKING:
+    from synapse_hub.federation.joining import Admission
+
+
+async def join(desk: Desk, request: Request) -> Response:
+    """``POST /v2/team/join``: be let into a namespace by the hub at ``url``: `{owner, namespace, id, converted}`.
+
+    Refuses with LEASE_LIVE where agents hold something here that the namespace takes in, unless it is converted.
+    """
+    _, body = await read(request, TeamJoinBody)
+    own_client(request)
+    from synapse_hub.federation import conversion, joining
+
+    try:
+        expected, secret = tickets.read(body.token.strip())
+    except ValueError as error:
+        raise Rejected("INVALID_REQUEST", f"that is no token: {error}", "Give it as team init printed it") from None
+    before = await _prepared(desk, body)
+    application = _application(desk.team, before, secret)
+    repositories = {one.namespace: one.remotes for one in body.repositories}
+    try:
+        certificate = await joining.certificate_at(body.url, expected)
+        offered = await joining.apply_at(body.url, certificate, msgspec.structs.replace(application, look=True))
+        held = conversion.concerned(desk.hub.state, desk.hub.now(), offered, repositories)
+        if refusal := _in_the_way(held, convert=body.convert):
+            return answer.problem(refusal, desk.hub.state.seq, desk.hub.now())
+        _compatible(before, offered)
+        admission = await joining.apply_at(body.url, certificate, application)
+    except joining.CannotJoin as error:
+        raise Rejected("NOT_AUTHORISED", str(error)) from None
+    async with desk.team.turn:
+        _compatible(file := named(desk, body.name), admission)
+        await change(desk, joining.joined(file, body.url, certificate, admission))
+    await _convert(desk, admission, held, known=admission.namespace in before.namespaces)
+    converted = [claim.task_id for claim in held]
+    document = {"owner": admission.id, "namespace": admission.namespace, "id": desk.team.id, "converted": converted}
+    return answer.document(document, desk.hub.state.seq, desk.hub.now())
+
+
+async def _prepared(desk: Desk, body: TeamJoinBody) -> HubFile:
+    """The file with this hub's name in it. Raises: Rejected.
+
+    The listener, if there is to be one, is open by now: the others are told where it is.
+    """
+    async with desk.team.turn:
+        file = named(desk, body.name)
+        if body.listen:
+            await change(desk, msgspec.structs.replace(file, listen=listening(file, body.listen)))
+            await desk.open_for_peers()
+            file = desk.team.settled
+        return file
+
+
+def _application(team: Team, file: HubFile, secret: bytes) -> TeamAdmitBody:
+    listens = file.listen is not None and file.listen.port
+    return TeamAdmitBody(
+        secret=base64.b64encode(secret).decode(),
+        id=file.id,
+        key=team.identity.public,
+        url=url_of(file.listen) if file.listen and listens else "",
+        certificate=base64.b64encode(team.identity.certificate).decode() if listens else "",
+    )
+
+
+def _compatible(file: HubFile, admission: Admission) -> None:
+    """Raises: Rejected, where somebody else owns what this hub is let into."""
+    known = file.namespaces.get(admission.namespace)
+    if known is not None and known.owner != admission.id:
+        raise Rejected(
+            "CONTESTED",
+            f"{admission.namespace} is owned by {known.owner} as far as this hub knows, not by {admission.id}",
+            "Leave the one team before joining the other: synapse-git team leave",
+        )
+
+
+def _in_the_way(held: list[Claim], *, convert: bool) -> Refusal | None:
+    """Why there is no joining with these claims, where that is so."""
+    from synapse_hub.federation.conversion import namesakes
+
+    if held and not convert:
+        return Refusal(
+            "LEASE_LIVE",
+            "nobody has joined: what agents hold here in repositories of the team would be unknown to the others",
+            "Release it (synapse-git release -t TASK), or have the owner take it over: synapse-git team join --convert",
+            [Conflict(claim) for claim in held],
+        )
+    if alike := namesakes(held):
+        return Refusal(
+            "LEASE_LIVE",
+            "nobody has joined: in one namespace two tasks cannot be called alike",
+            f"Release one of them: synapse-git release -t {alike[0].task_id}",
+            [Conflict(claim) for claim in alike],
+        )
+    return None
+
+
+async def _convert(desk: Desk, admission: Admission, held: list[Claim], *, known: bool) -> None:
+    """Have the owner take over what is held; else be as before, unless this hub was in the team. Raises: Rejected."""
+    from synapse_hub.federation import conversion
+
+    failed = await conversion.convert(partial(desk.embassy.forward, admission.id), held, admission)
+    if not failed:
+        await desk.transact(YieldClaims(tasks=tuple(claim.key for claim in held)))
+        return
+    if not known:
+        await part(desk, admission.namespace)
+    raise Rejected(
+        "SCOPE_CONFLICT",
+        f"nothing was converted{'' if known else ', and this hub has not joined'}. {admission.id} did not take over "
+        + "; ".join(failed),
+        "Release these, or settle it with who holds it there; then join with a fresh token",
+    )
+
+
+async def admit(desk: Desk, request: Request) -> Response:
+    """``POST /v2/team/admit``: a hub that does not sign yet proves itself by the secret of a token."""
+    _, body = await read(request, TeamAdmitBody)
+    from synapse_hub.federation.identity import public_key
+
+    try:
+        secret = base64.b64decode(body.secret, validate=True)
+        public_key(body.key)
+    except ValueError as error:
+        raise Rejected("INVALID_REQUEST", f"secret or key: {error}") from None
+    open_door = desk.team.tickets.look if body.look else desk.team.tickets.redeem
+    async with desk.team.turn:
+        return await _admit(desk, body, open_door(secret, desk.hub.now()))
+
+
+async def _admit(desk: Desk, body: TeamAdmitBody, namespace: str) -> Response:
+    from synapse_hub.federation import joining
+
+    entry = desk.team.settled.namespaces.get(namespace)
+    if entry is None or entry.owner != desk.team.id:
+        raise Rejected(
+            "NOT_AUTHORISED",
+            "the token is used up, too old, or not of this hub",
+            "Have a fresh one made, on the owner: synapse-git team init",
+        )
+    try:
+        file = joining.admitted(
+            desk.team.settled, namespace, body.id, Peer(key=body.key, url=body.url, certificate=body.certificate)
+        )
+        hubfile.parse(hubfile.render(file))
+    except joining.CannotJoin as error:
+        raise Rejected("INVALID_REQUEST", str(error)) from None
+    except hubfile.Wrong as error:
+        raise Rejected("INVALID_REQUEST", str(error)) from None
+    if not body.look:
+        await change(desk, file)
+    document = {
+        "id": desk.team.id,
+        "key": desk.team.identity.public,
+        "namespace": namespace,
+        "remotes": list(entry.remotes),
+        "exclusion": entry.exclusion,
+    }
+    return answer.document(document, desk.hub.state.seq, desk.hub.now())

@@ -1,0 +1,81 @@
+"""Joining a team while agents hold something: nothing of it is forgotten, and nothing is held twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.box import Box
+from tests.team.hosts import NAMESPACE, Host, found, join, origin
+
+
+@pytest.fixture
+def strangers(box: Box, tmp_path: Path) -> Iterator[tuple[Host, Host, str, str]]:
+    """Host a, which owns the namespace, host b, which has not joined yet, and how to join."""
+    upstream = origin(box)
+    with Host(tmp_path, "a") as a, Host(tmp_path, "b") as b:
+        a.clone(upstream)
+        b.clone(upstream)
+        url, token = found(a)
+        yield a, b, url, token
+
+
+def held(host: Host) -> list[tuple[str, str, str, str]]:
+    """What is live on a host: namespace, task, owner, tree."""
+    claims = host.synapse("status", "--json").json()["claims"]
+    return [(one["namespace"], one["task_id"], one["owner"], one["worktree"]) for one in claims]
+
+
+def test_joining_with_live_claims_is_refused_and_names_them(strangers: tuple[Host, Host, str, str]) -> None:
+    """Nothing has happened, and the token counts still: converted, the claims are the owner's to keep."""
+    a, b, url, token = strangers
+    elsewhere = b.init("elsewhere")
+    assert b.synapse("claim", "docs", "-t", "other", agent="ben", cwd=elsewhere).code == 0
+    assert b.synapse("claim", "src/a.py", "-t", "login", "--note", "mine", agent="ben").code == 0
+    assert b.synapse("checkpoint", "-t", "login", "--data", '{"at": 7}', agent="ben").code == 0
+    before = held(b)
+    refused = join(b, url, token)
+    assert refused.code == 1 and "LEASE_LIVE" in refused.text
+    assert "src/a.py is held by ben (task login)" in refused.text and "--convert" in refused.text
+    assert "docs" not in refused.text and held(b) == before
+    assert b.synapse("team", "status", "--json").json()["namespaces"] == []
+    joined = join(b, url, token, "--convert")
+    assert joined.code == 0 and "login" in joined.out, joined.text
+    assert (NAMESPACE, "login", "b/ben", "") in held(a)
+    mine = [one for one in held(b) if one[1] == "login"]
+    assert mine == [(NAMESPACE, "login", "ben", "")]
+    assert [one[1] for one in held(b) if one[0].startswith("local:")] == ["other"]
+    shown = b.synapse("show", "login", "--json").json()
+    assert shown["checkpoint"] == {"at": 7} and shown["note"] == "mine"
+    assert a.synapse("claim", "src", agent="ana").code == 1
+    assert b.commit("src/a.py", "ben").code == 0
+
+
+def test_what_the_owner_does_not_take_over_keeps_the_hub_out(strangers: tuple[Host, Host, str, str]) -> None:
+    """All or nothing: what could not be is named, what could is given back, and everything is as it was."""
+    a, b, url, token = strangers
+    assert a.synapse("claim", "docs", "-t", "theirs", "--shared", agent="ana").code == 0
+    assert b.synapse("claim", "src/a.py", "-t", "login", agent="ben").code == 0
+    assert b.synapse("claim", "docs/guide.md", "-t", "words", agent="ben").code == 0
+    before = held(b)
+    refused = join(b, url, token, "--convert")
+    assert refused.code == 1 and "words of ben: SCOPE_CONFLICT" in refused.text and "not joined" in refused.text
+    assert held(b) == before
+    assert [one[1] for one in held(a)] == ["theirs"]
+    assert b.synapse("team", "status", "--json").json()["namespaces"] == []
+    assert b.synapse("renew", "-t", "login", agent="ben").code == 0
+
+
+def test_two_tasks_of_one_name_are_not_made_one(strangers: tuple[Host, Host, str, str]) -> None:
+    """In two clones of one repository they were two; whoever joins says which stays."""
+    _, b, url, token = strangers
+    second = b.home / "second"
+    b.done("git", "clone", "-q", b.done("git", "remote", "get-url", "origin").strip(), second)
+    assert b.synapse("claim", "src/a.py", "-t", "login", agent="ben").code == 0
+    assert b.synapse("claim", "docs", "-t", "login", agent="cy", cwd=second).code == 0
+    refused = join(b, url, token, "--convert")
+    assert refused.code == 1 and "called alike" in refused.text and "ben" in refused.text and "cy" in refused.text
+    assert b.synapse("release", "-t", "login", agent="cy", cwd=second).code == 0
+    assert join(b, url, token, "--convert").code == 0
