@@ -115,10 +115,19 @@ def judge(
 
 def claims(env: Mapping[str, str], **filters: str) -> list[dict[str, Any]]:
     """All live claims that match ``namespace, worktree, agent, task_id`` ('' matches everything), all pages."""
+    return _pages(env, "/v2/claims", **filters)
+
+
+def observed(env: Mapping[str, str], peer: str) -> list[dict[str, Any]]:
+    """What the hub called ``peer`` told that is held in its namespaces, all pages."""
+    return _pages(env, "/v2/observed", peer=peer, limit="1000")
+
+
+def _pages(env: Mapping[str, str], target: str, **filters: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     after = ""
     while True:
-        page = query(env, "/v2/claims", after=after, **filters).document
+        page = query(env, target, after=after, **filters).document
         found += page["claims"]
         after = page.get("next") or ""
         if not after:

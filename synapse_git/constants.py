@@ -127,6 +127,12 @@ OWNER_DEADLINE_SECONDS = 5.0
 OWNER_VERDICT_DEADLINE_SECONDS = 1.5
 MAX_CLAIMS_PER_PEER = 1024
 JOIN_TOKEN_SECONDS = 600.0
+# Peers' journals: how often a stream without news shows a sign of life, after how much silence it is given up, how long
+# at most until the next attempt, and how many claims of one peer are remembered.
+OBSERVATION_IDLE_SECONDS = 15.0
+OBSERVATION_SILENCE_SECONDS = 40.0
+OBSERVATION_RETRY_SECONDS = 30.0
+MAX_OBSERVED_CLAIMS = 200_000
 
 # How long a client waits, in seconds.
 HOOK_DEADLINE_SECONDS = 2.0

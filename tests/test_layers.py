@@ -87,6 +87,13 @@ def test_hub_watcher_and_hooks_import_the_foundation_and_themselves_only(package
                 assert module in allowed | {"__version__"}, f"{_name(source)} imports synapse_git.{module}"
 
 
+def test_decisions_know_nothing_of_what_peers_told() -> None:
+    """What the core decides from is its own: it sees neither the view of peers nor any other room of the hub."""
+    for source in sorted((PACKAGES["synapse_hub"] / "core").rglob("*.py")):
+        rooms = {".".join(name.split(".")[:2]) for name in _imports(source) if name.startswith("synapse_hub")}
+        assert rooms <= {"synapse_hub.core"}, _name(source)
+
+
 def test_the_command_line_imports_neither_hub_nor_hooks() -> None:
     """The process boundary is the package boundary: synapse_git starts the others and never imports them."""
     for source in _sources("synapse_git"):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from synapse_git import client, equipment, explain, scope
-from synapse_git.cli import glance, output, phrase, register, submodules, table
-from synapse_git.cli.verb import Verb
+from synapse_git.cli import glance, hosts, output, phrase, register, submodules, table
+from synapse_git.cli.verb import Option, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,14 +19,15 @@ WATCHER = "watcher"
 
 
 def run(call: Call) -> int:
-    """Exit 0. ``--json``: ``{claims, worktrees}``, everything the hub knows."""
+    """Exit 0. ``--json``: ``{claims, worktrees}``, everything the hub knows; with ``--all-hosts`` also ``hosts``."""
     if not call.json:
         call.agent()  # so that the hub can say whether something waits for it
     claims = client.claims(call.hub)
     reply = client.query(call.hub, "/v2/worktrees").document
     worktrees = _as_they_stand(reply["worktrees"], call.env)
+    others = hosts.hosts(call) if call.flag("all_hosts") else None
     if call.json:
-        output.structure({"claims": claims, "worktrees": worktrees})
+        output.structure({"claims": claims, "worktrees": worktrees} | ({} if others is None else {"hosts": others}))
         return 0
     here = call.checkout_if_any()
     tree, namespace = (here.tree(), here.namespace()) if here else ("", "")
@@ -40,6 +41,8 @@ def run(call: Call) -> int:
         _show_claims(call, claims, worktrees, reply["now"])
     else:
         output.result("nothing is claimed. Claim what you are about to edit: synapse-git claim PATH")
+    if others is not None:
+        hosts.show(call, others, reply["now"])
     if worktrees:
         _show_worktrees(call, worktrees, tree)
         _show_foreign_edits(worktrees, reply["now"])
@@ -153,7 +156,12 @@ VERBS = (
         run,
         summary="What is held, by whom, until when; what covers each worktree.",
         help="List every live claim on this machine and every worktree that was set up or claimed in, with the layers "
-        "that cover it.",
-        examples=(("status", "for people"), ("status --json", "everything, as one document")),
+        "that cover it. In a team, --all-hosts adds what is held on other machines, as their hubs told it.",
+        examples=(
+            ("status", "for people"),
+            ("status --json", "everything, as one document"),
+            ("status --all-hosts", "also what other machines hold, and how fresh that is"),
+        ),
+        options=(Option("all_hosts", "--all-hosts", help="Also what is held on the other machines of the team."),),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from synapse_git import client, explain
-from synapse_git.cli import output, phrase, table, unshared
+from synapse_git.cli import hosts, output, phrase, table, unshared
 from synapse_git.cli.verb import Argument, Option, Verb
 from synapse_git.errors import UsageError
 
@@ -107,6 +107,8 @@ def status(call: Call) -> int:
     output.result(f"this hub is {told['id']}{listens}")
     rows = [_row(item, told["id"]) for item in told["namespaces"]]
     table.show(("NAMESPACE", "OWNER", "EXCLUDES", "MEMBERS"), rows, call.env)
+    for peer in told["peers"]:
+        output.result(f"{peer['id']} {hosts.stands(peer, hosts.age(peer, told['now']))}")
     for item in told["namespaces"]:
         if item["detail"]:
             output.result(f"{item['ownership'].upper()}: {item['detail']}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -23,6 +23,7 @@ from synapse_hub.hub import Answered, Hub
 if TYPE_CHECKING:
     from synapse_hub.federation.forward import Forwarder
     from synapse_hub.federation.link import Link, Reply
+    from synapse_hub.federation.observation.observer import Observed, Observer
     from synapse_hub.federation.refresh import Refresher
 
 log = logging.getLogger("synapse_hub")
@@ -42,6 +43,7 @@ class Embassy:
         self._transact = transact
         self._forwarder: Forwarder | None = None
         self._refresher: Refresher | None = None
+        self._observer: Observer | None = None
         self._pending: set[asyncio.Future[Any]] = set()
 
     @property
@@ -53,15 +55,23 @@ class Embassy:
         return self._forwarder
 
     def keep_up(self) -> None:
-        """Keep receipts good from now on, if this hub has peers; again after the file was changed."""
-        if not self._team.settled.peers:
+        """Keep receipts good and follow peers from now on, if this hub has any; again after the file was changed."""
+        if not self._team.settled.peers and self._observer is None:
             return
-        if self._refresher is None:
+        if self._refresher is None or self._observer is None:
+            from synapse_hub.federation.observation.observer import Observer
             from synapse_hub.federation.refresh import Refresher
 
             self._refresher = Refresher(self._hub, self._team, self._transact, self.forwarder)
+            self._observer = Observer(self._hub, self._team, self._transact, self._refresher.nudge)
             self._keep(asyncio.ensure_future(self._refresher.run()))
         self._refresher.nudge()
+        self._observer.keep_up()
+
+    @property
+    def observed(self) -> Mapping[str, Observed]:
+        """What peers' journals told, by peer. To be shown, and nothing else. Spec: INV-MH-2."""
+        return self._observer.observed if self._observer else {}
 
     def _keep(self, task: asyncio.Future[Any]) -> None:
         self._pending.add(task)

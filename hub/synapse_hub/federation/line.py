@@ -41,20 +41,15 @@ class Line:
 
     def __init__(self, url: str, secured: ssl.SSLContext) -> None:
         """Raises: ValueError, where the url names no host and port."""
-        parts = urlsplit(url)
-        if parts.scheme != "https" or not parts.hostname or not parts.port:
-            raise ValueError(f"{url} is no address of a hub. It is https://HOST:PORT")
-        self._host, self._port, self._authority = parts.hostname, parts.port, parts.netloc
+        self._host, self._port, self._authority = server(url)
         self._secured = secured
         self._idle: list[_Connection] = []
 
     async def exchange(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """Raises: NotConnected, Broken."""
         connection = self._kept() or await self._connect()
-        lines = [f"{method} {target} HTTP/1.1", f"host: {self._authority}", f"content-length: {len(body)}"]
-        lines += [f"{name}: {value}" for name, value in headers.items()]
         try:
-            answer = await connection.exchange("\r\n".join((*lines, "", "")).encode("latin-1") + body)
+            answer = await connection.exchange(written(self._authority, method, target, headers, body))
         except BaseException:
             # An answer that comes later is an answer to nothing.
             connection.abort()
@@ -84,6 +79,21 @@ class Line:
         except OSError as error:
             raise NotConnected(str(error) or type(error).__name__) from error
         return connection
+
+
+def server(url: str) -> tuple[str, int, str]:
+    """Host and port that ``url`` names, and both as a request says them. Raises: ValueError."""
+    parts = urlsplit(url)
+    if parts.scheme != "https" or not parts.hostname or not parts.port:
+        raise ValueError(f"{url} is no address of a hub. It is https://HOST:PORT")
+    return parts.hostname, parts.port, parts.netloc
+
+
+def written(authority: str, method: str, target: str, headers: Mapping[str, str], body: bytes = b"") -> bytes:
+    """A request as it goes over the line."""
+    lines = [f"{method} {target} HTTP/1.1", f"host: {authority}", f"content-length: {len(body)}"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    return "\r\n".join((*lines, "", "")).encode("latin-1") + body
 
 
 class _Connection(asyncio.Protocol):

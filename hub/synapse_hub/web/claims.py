@@ -182,15 +182,15 @@ async def claims(desk: Desk, request: Request) -> Response:
     filters = {name: request.query_params[name] for name in known - {"limit", "after"} if name in request.query_params}
     if peer(request):
         owner(desk, request, filters.get("namespace", ""))
-    limit = _limit(request.query_params.get("limit"))
-    after = _cursor(request.query_params.get("after"))
+    most = limit(request.query_params.get("limit"))
+    after = cursor(request.query_params.get("after"))
     await desk.embassy.settled()
     state, now = desk.hub.state, desk.hub.now()
     candidates = chain(_candidates(state, filters), () if peer(request) else state.team.receipts)
     wanted = {key for key in candidates if key > after and _matches(state, key, filters, now)}
-    page = heapq.nsmallest(limit + 1, wanted)
-    documents = [_document(desk, state, key) for key in page[:limit]]
-    following = _write_cursor(page[limit - 1]) if len(page) > limit else None
+    page = heapq.nsmallest(most + 1, wanted)
+    documents = [_document(desk, state, key) for key in page[:most]]
+    following = write_cursor(page[most - 1]) if len(page) > most else None
     return answer.document({"claims": documents, "next": following}, state.seq, now)
 
 
@@ -226,7 +226,8 @@ def _matches(state: State, key: TaskKey, filters: dict[str, str], now: float) ->
     return all(found[name] == value for name, value in filters.items())
 
 
-def _limit(text: str | None) -> int:
+def limit(text: str | None) -> int:
+    """How many a page of a listing is to hold. Raises: Rejected."""
     if text is None:
         return _DEFAULT_PAGE
     if not text.isascii() or not text.isdigit() or not 0 < int(text) <= _LARGEST_PAGE:
@@ -234,7 +235,8 @@ def _limit(text: str | None) -> int:
     return int(text)
 
 
-def _cursor(text: str | None) -> TaskKey:
+def cursor(text: str | None) -> TaskKey:
+    """The key after which a page of a listing begins. Raises: Rejected."""
     if not text:
         return ("", "")
     try:
@@ -245,5 +247,6 @@ def _cursor(text: str | None) -> TaskKey:
         ) from None
 
 
-def _write_cursor(key: TaskKey) -> str:
+def write_cursor(key: TaskKey) -> str:
+    """The inverse of `cursor`."""
     return base64.urlsafe_b64encode(msgspec.json.encode(key)).decode()

@@ -14,7 +14,9 @@ from starlette.responses import Response, StreamingResponse
 from synapse_git.constants import WIRE_PROTOCOL_VERSION
 from synapse_hub.journal.record import Record
 from synapse_hub.journal.sqlite import open_reader, read
+from synapse_hub.web import following
 from synapse_hub.web.desk import Desk, Rejected
+from synapse_hub.web.party import peer
 
 _PAGE = 500
 # A comment this often keeps connections alive and finds the dead ones, in seconds.
@@ -22,11 +24,16 @@ _IDLE_S = 15.0
 
 
 async def events(desk: Desk, request: Request) -> Response:
-    """``GET /v2/events?after=SEQ&follow=true|false``; ``after`` takes SEQ or INCARNATION:SEQ, as Last-Event-ID does."""
+    """``GET /v2/events?after=SEQ&follow=true|false``; ``after`` takes SEQ or INCARNATION:SEQ, as Last-Event-ID does.
+
+    Another hub is told what concerns it, and no more.
+    """
     given = request.query_params.get("after") or request.headers.get("last-event-id") or "0"
     number = given.rpartition(":")[2]
     if not number.isascii() or not number.isdigit() or len(number) > 18:
         raise Rejected("INVALID_REQUEST", "after is SEQ or INCARNATION:SEQ")
+    if hub := peer(request):
+        return following.follow(desk, request, hub, int(number))
     follow = request.query_params.get("follow", "true") != "false"
     return StreamingResponse(
         _stream(desk, int(number), follow=follow),

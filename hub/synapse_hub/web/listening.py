@@ -26,6 +26,7 @@ PEER_ROUTES = (
     ("POST", "/v2/guard"),
     ("GET", "/v2/claims"),
     ("GET", "/v2/receipts"),
+    ("GET", "/v2/events"),
     ("POST", "/v2/ping"),
 )
 # What a hub may ask that is nobody's peer yet.

@@ -17,6 +17,7 @@ from synapse_hub.hub import Answered
 from synapse_hub.hubfile import HubFile, Namespace, Place
 from synapse_hub.web import answer
 from synapse_hub.web.desk import Desk, Rejected, read
+from synapse_hub.web.observed import standing
 from synapse_hub.web.party import peer
 
 _ANYWHERE = ("0.0.0.0", "::")  # noqa: S104 - told apart, not bound
@@ -99,7 +100,7 @@ async def team(desk: Desk, request: Request) -> Response:
         "id": file.id,
         "listen": str(file.listen) if file.listen else "",
         "broken": desk.team.broken,
-        "peers": [{"id": name, "url": entry.url} for name, entry in file.peers.items()],
+        "peers": [{"id": name, "url": entry.url, **standing(desk, name)} for name, entry in file.peers.items()],
         "namespaces": [_namespace(desk, name) for name in names],
         "receipts": sum(receipt.claim.live(now) for receipt in known.receipts.values()),
     }

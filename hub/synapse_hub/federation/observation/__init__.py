@@ -1,0 +1,1 @@
+"""What peers' journals tell: followed, folded into a view that is shown, and never granted from. Spec: INV-MH-2."""
