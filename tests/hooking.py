@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from synapse_hooks import shims
 from tests.box import Box, Result
 
 
@@ -71,3 +72,11 @@ def log(box: Box) -> list[str]:
     lines = file.read_text().splitlines() if file.exists() else []
     file.write_text("")
     return lines
+
+
+def count_starts(directory: Path, box: Box) -> None:
+    """Have every hook in ``directory`` note in the log (`log`) which Python it starts."""
+    counter = script(box.home / "counter", f'echo "$4" >>$HOME/log\nexec {shims.interpreter()} "$@"')
+    for name in shims.JUDGING:
+        hook = directory / name
+        hook.write_bytes(hook.read_bytes().replace(os.fsencode(shims.interpreter()), os.fsencode(counter)))

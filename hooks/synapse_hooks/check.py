@@ -63,6 +63,7 @@ def _judge_index(run: Run) -> bool:
     tree, namespace = here.tree(), here.namespace(create=unclaimed != "allow")
     judgement.pin_trees(here, namespace, tree)
     paths, shared = staged.finish()
+    covered_s = float("inf")
     if paths and (tree or namespace):
         change = Change(
             identity.who(None, run.env, here.outer.git_dir),
@@ -84,7 +85,8 @@ def _judge_index(run: Run) -> bool:
 
         if not gate.passes(change, circumstances, policy, run, here):
             return False
-    judgement.write()
+        covered_s = change.covered_s
+    judgement.write(covered_s)
     if policy and policy.releases:
         judged.expect(here.git_dir)
     return True

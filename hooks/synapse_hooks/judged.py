@@ -2,8 +2,9 @@
 
 A passed check leaves a record that names the Git process it ran for, and pins by hard links what the verdict rested
 on: the index, and a file per tree that the hub removes when it grants there. While all links lead to the same files,
-and the index was not written to, the verdict holds. The shims read the record; whatever goes wrong here only means
-that they ask again.
+and the index was not written to, the verdict holds. What another hub grants removes no file here: there it rests on
+that hub's word, which the record says the end of. The shims read the record; whatever goes wrong here only means that
+they ask again.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ SETTLE = "settle"
 
 # A pin that lost its worktree goes after this time. Losing one that is in use costs one more check.
 _STALE_S = 7 * 86400.0
+# One clock tells the shims when another hub's word ends, and only so far ahead is it trusted alone.
+_LONGEST_S = 30.0
 
 
 class Judgement:
@@ -45,6 +48,8 @@ class Judgement:
         self._pins: list[str] = []
         self._stamp = 0
         self._sound = True
+        self._elsewhere = False
+        self._began = 0.0
 
     def pin_index(self) -> None:
         """Call before the index is read."""
@@ -64,8 +69,8 @@ class Judgement:
         """Call before the hub is asked. ``tree`` '': no claim was ever made in the tree of ``here``."""
         # The shims see an id that is made in this very git dir, not one in a superproject's.
         self._sound = self._sound and bool(namespace) and bool(tree or here.outer is here)
-        # What another hub grants changes no file here.
-        self._sound = self._sound and not here.owned_elsewhere()
+        self._elsewhere = here.owned_elsewhere()
+        self._began = _uptime()
         if not self._sound:
             return
         former = self._former()
@@ -84,10 +89,15 @@ class Judgement:
         except (OSError, HubUnreachable):
             self._sound = False
 
-    def write(self) -> None:
-        """The change may go in."""
+    def write(self, covered_s: float) -> None:
+        """The change may go in. ``covered_s``: for how long another hub's word stands, if one grants here."""
         started = process.started(self._run.parent, self._run.env)
-        lines = [str(self._run.parent), started, self._index, *self._pins]
+        parent = str(self._run.parent)
+        if self._elsewhere and covered_s != float("inf"):
+            self._sound = self._sound and covered_s > 0 and self._began > 0
+            # In the line of the process, so that a shim from before this was written finds another process there.
+            parent += f" {int(self._began + min(covered_s, _LONGEST_S))}"
+        lines = [parent, started, self._index, *self._pins]
         if not self._sound or not started or any("\n" in line for line in lines):
             return
         draft = f"{self._folder}/{_NAME}.draft"
@@ -170,6 +180,15 @@ def _link(source: str, target: str) -> None:
         if not os.path.samefile(source, target):
             os.unlink(target)
             os.link(source, target)
+
+
+def _uptime() -> float:
+    """Seconds since the machine started, as the shims can read them; 0 where they cannot."""
+    try:
+        with open("/proc/uptime", "rb") as file:
+            return float(file.read().split()[0])
+    except (OSError, ValueError, IndexError):
+        return 0.0
 
 
 def _same(one: str, other: str) -> bool:

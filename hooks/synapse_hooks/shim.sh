@@ -54,10 +54,15 @@ twentieth() {
 recall() {
 	[ -z "${SYNAPSE_HUB-}" ] && [ -f "$record/judged" ] || return 1
 	{
-		IFS= read -r pid && IFS= read -r start && IFS= read -r index &&
+		read -r pid ends && IFS= read -r start && IFS= read -r index &&
 			IFS= read -r tree && IFS= read -r tree_link &&
 			IFS= read -r shared && IFS= read -r shared_link
-	} <"$record/judged" && age && [ "$pid $start" = "$PPID $since" ]
+	} <"$record/judged" && age && [ "$pid $start" = "$PPID $since" ] && in_time
+}
+
+# Where another hub grants, its word has an end, in seconds since the machine started.
+in_time() {
+	[ -z "$ends" ] || { read -r up _ </proc/uptime && [ "${up%.*}" -lt "$ends" ]; } 2>/dev/null
 }
 
 # The record has the time of the index that was judged, which a hook may rewrite in its place.

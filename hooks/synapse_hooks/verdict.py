@@ -28,10 +28,14 @@ class Change:
     ``paths``: what changes in the tree, NUL-terminated; ``shared``: what of it counts in the namespace's shared tree;
     ``unclaimed``: the policy on what no claim of the agent covers; ``claims``: is what is free of an edit claimed?
 
-    ``hub_id``, ``strange``: known after `ask`: the hub that claimed for it, and has not heard of that worktree.
+    Known after `ask`: ``hub_id``, ``strange``: the hub that claimed for it, and has not heard of that worktree;
+    ``covered_s``: where another hub owns the namespace, for how long its word stands that the verdict rests on.
     """
 
-    __slots__ = ("action", "agent", "claims", "hub_id", "namespace", "paths", "shared", "strange", "tree", "unclaimed")
+    __slots__ = (
+        *("action", "agent", "claims", "covered_s", "hub_id", "namespace", "paths", "shared", "strange", "tree"),
+        "unclaimed",
+    )
 
     def __init__(self, agent: str, namespace: str, tree: str, action: str, paths: bytes, shared: bytes) -> None:
         self.agent = agent
@@ -42,6 +46,7 @@ class Change:
         self.shared = shared
         self.unclaimed = "allow"
         self.claims = False
+        self.covered_s = float("inf")
         self.hub_id = ""
         self.strange = False
 
@@ -115,6 +120,8 @@ def _judge(line: Line, change: Change, part: Part, env: Mapping[str, str], *, mo
     if moved:
         headers.append(("Synapse-Moved", "1"))
     answer = line.ask("POST", "/v2/guard", headers, paths)
+    if namespace:
+        change.covered_s = min(change.covered_s, float(answer.headers.get("synapse-covered", "0")))
     change.strange = change.strange or "synapse-worktree" in answer.headers
     change.hub_id = answer.headers.get("synapse-hub", change.hub_id)
     word = answer.headers.get("synapse-verdict", "")

@@ -31,6 +31,13 @@ from synapse_hub.core.commands import (
 from synapse_hub.core.decide import decide
 from synapse_hub.core.events import AnyEvent
 from synapse_hub.core.events.claims import ClaimGranted, ClaimReleased, LeaseExpired, TaskHandedOff
+from synapse_hub.core.events.team import (
+    ClaimForwarded,
+    NamespaceFreed,
+    NamespaceGoverned,
+    OwnershipContested,
+    ReceiptEnded,
+)
 from synapse_hub.core.outcome import Outcome, Refusal
 from synapse_hub.core.state import State, apply_all
 from synapse_hub.expiry import DueLeases
@@ -82,7 +89,9 @@ class _Ticket(msgspec.Struct, frozen=True):
 
 
 class Hub:
-    """``on_grant`` is called after publication, before the claimants hear of it, with the trees granted in.
+    """``on_grant`` is called after publication, before anyone hears of it, with the trees in which a verdict may
+    have changed: granted in here, or where what another hub granted may be given back.
+
 
     ``on_publish`` gets the events after each publication, none where the state was read anew from the disk.
     ``on_bug`` is called when the writer is about to end by an error that nobody foresaw.
@@ -304,8 +313,7 @@ class Hub:
         self._state = state
         self._due.follow(events)
         self._freed = self._freed or any(isinstance(event, _FREEING) for event in events)
-        trees = [event.claim.tree for event in events if isinstance(event, ClaimGranted | TaskHandedOff)]
-        if trees:
+        if trees := [tree for event in events if (tree := _unsettled(event))]:
             self._on_grant(trees)
         if events:
             self._on_publish(events)
@@ -329,7 +337,7 @@ class Hub:
         self._suspect_batch = ""
         self._freed = True  # the batch in doubt may have ended what somebody waits for
         self._state = state
-        self._on_grant(list(state.trees))
+        self._on_grant([*state.trees, *((namespace, "") for namespace in state.team.governed)])
         self._on_publish([])
 
     def _sweep(self) -> None:
@@ -339,6 +347,15 @@ class Hub:
         due = self._due.take(self._state, self.now(), _SWEEP_CHUNK)
         if due:
             self._transact_batch([_Ticket(ExpireDue(tasks=tuple(due)), _ignore)])
+
+
+def _unsettled(event: AnyEvent) -> TreeKey | None:
+    """The tree in which a change that was let in may not be let in any more."""
+    if isinstance(event, ClaimGranted | TaskHandedOff):
+        return event.claim.tree
+    if isinstance(event, ClaimForwarded | ReceiptEnded | NamespaceGoverned | NamespaceFreed | OwnershipContested):
+        return (event.namespace, "")
+    return None
 
 
 def _ignore(_: Answered) -> None:

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
-from synapse_hooks import shims
 from tests.box import Box
-from tests.hooking import allowed, claim, log, refused, script
-
-
-def _count(directory: Path, box: Box) -> None:
-    """Have every hook in ``directory`` note in the log which Python it starts."""
-    counter = script(box.home / "counter", f'echo "$4" >>$HOME/log\nexec {shims.interpreter()} "$@"')
-    for name in shims.JUDGING:
-        hook = directory / name
-        hook.write_bytes(hook.read_bytes().replace(os.fsencode(shims.interpreter()), os.fsencode(counter)))
+from tests.hooking import allowed, claim, count_starts, log, refused, script
 
 
 @pytest.fixture
 def counted(box: Box, repo: Path) -> Path:
     """A guarded repository with a claim of bob's, whose hooks note each start of Python."""
     claim(box, "bob", "src/b.py")
-    _count(repo / ".git/hooks", box)
+    count_starts(repo / ".git/hooks", box)
     return repo
 
 
@@ -92,7 +82,7 @@ def test_a_hook_that_stages_something_is_judged_again(box: Box, counted: Path) -
     allowed(box.synapse("uninstall"))
     script(counted / ".git/hooks/pre-commit", "[ ! -e $HOME/stage ] || git add src/b.py")
     allowed(box.synapse("install"))
-    _count(counted / ".git/hooks", box)
+    count_starts(counted / ".git/hooks", box)
     box.write("src/a.py")
     box.write("src/b.py")
     box.done("git", "add", "src/a.py")
@@ -107,7 +97,7 @@ def test_a_hook_that_rewrites_the_index_in_place_is_judged_again(box: Box, count
     rewrite = 'GIT_INDEX_FILE=$HOME/copy git add src/b.py && cat $HOME/copy >"$GIT_INDEX_FILE"'
     script(counted / ".git/hooks/pre-commit", f'cp "$GIT_INDEX_FILE" $HOME/copy\n{rewrite}')
     allowed(box.synapse("install"))
-    _count(counted / ".git/hooks", box)
+    count_starts(counted / ".git/hooks", box)
     box.write("src/a.py")
     box.write("src/b.py")
     box.done("git", "add", "src/a.py")
@@ -142,7 +132,7 @@ def test_in_include_mode_it_is_one_as_well(box: Box, counted: Path) -> None:
     for name in ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"):
         script(counted / ".githooks" / name, f"echo own-{name} >>$HOME/log")
     allowed(box.synapse("install"))
-    _count(Path(box.env["XDG_DATA_HOME"]) / "synapse-git/hooks", box)
+    count_starts(Path(box.env["XDG_DATA_HOME"]) / "synapse-git/hooks", box)
     box.write("src/a.py")
     allowed(box.git("commit", "-qam", "x", agent="ana"))
     assert log(box) == [

@@ -14,7 +14,9 @@ from synapse_git.constants import (
     RECEIPT_VALIDITY_SECONDS,
     REVOCATION_SECONDS,
 )
+from synapse_hub.core.claim import TreeKey
 from synapse_hub.core.commands import (
+    AnyCommand,
     ForwardClaim,
     GovernNamespace,
     HearAssertion,
@@ -28,6 +30,8 @@ from synapse_hub.core.decide import decide
 from synapse_hub.core.outcome import Decided, Refusal
 from synapse_hub.core.state import State, apply_all
 from synapse_hub.federation.receipts import Sending, receipt
+from synapse_hub.hub import Hub
+from synapse_hub.journal.journal import Journal
 from synapse_hub.journal.snapshot import capture, restore
 from tests.hub.desk import FakeClock, running, take
 
@@ -65,6 +69,12 @@ def kept(sent: float = NOW, *, wall: float = NOW, key: str = "", **told: Any) ->
     return receipt(document, document, Sending(sent, wall, BOOT), "uid:1", key)
 
 
+def forwarding(key: str, now: float) -> ForwardClaim:
+    return ForwardClaim(
+        namespace=KEY[0], task_id=KEY[1], agent="ben", verb="claim", key=key, wall=now, patience_s=PATIENCE_S
+    )
+
+
 class Edge:
     """A state and the commands that made it."""
 
@@ -80,12 +90,7 @@ class Edge:
         return self.state.team.covers(KEY, now, wall or now, boot)
 
     def forward(self, key: str = "k", now: float = NOW) -> None:
-        self.do(
-            ForwardClaim(
-                namespace=KEY[0], task_id=KEY[1], agent="ben", verb="claim", key=key, wall=now, patience_s=PATIENCE_S
-            ),
-            now,
-        )
+        self.do(forwarding(key, now), now)
 
     def refresh(self, *held: KeepReceipt, revoked: tuple[Any, ...] = (), sent: float, now: float) -> None:
         self.do(RefreshReceipts(namespaces=(KEY[0],), held=held, revoked=revoked, sent_at=sent, wall=sent), now)
@@ -220,6 +225,37 @@ def test_what_is_no_claim_makes_no_receipt() -> None:
     del document["epoch"]
     with pytest.raises(ValueError, match="no claim"):
         receipt(document, document, Sending(NOW, NOW, BOOT), "uid:1", "")
+
+
+@pytest.mark.parametrize("cause", ["asked", "taken away", "contested"])
+def test_what_receipts_let_in_is_judged_anew_once_they_may_cover_it_no_more(tmp_path: Path, cause: str) -> None:
+    """Hooks of an operation under way learn of it, before the owner hears that it was heard of."""
+    told: list[TreeKey] = []
+    journal = Journal(str(tmp_path))
+    hub = Hub(journal, FakeClock(NOW), state=journal.replay(), on_grant=told.extend)
+    hub.start()
+    try:
+        hub.transact(GovernNamespace(namespace=KEY[0], owner="a", mine=False, remotes=(), exclusion="repository"))
+        hub.transact(kept())
+        told.clear()
+        commands: dict[str, AnyCommand] = {
+            "asked": forwarding("k", NOW),
+            "taken away": RefreshReceipts(namespaces=(KEY[0],), held=(), revoked=((*KEY, 3),), sent_at=NOW, wall=NOW),
+            "contested": HearAssertion(namespace=KEY[0], by="c", owns=True),
+        }
+        hub.transact(commands[cause])
+        assert told == [(KEY[0], "")]
+    finally:
+        hub.stop()
+
+
+def test_a_receipt_says_how_long_it_covers(edge: Edge) -> None:
+    """By whichever ends first: its own validity by either clock, or the lease."""
+    team = edge.state.team
+    assert team.covered_s(KEY, NOW + 10, NOW, BOOT) == RECEIPT_VALIDITY_SECONDS - 10
+    assert team.covered_s(KEY, NOW, NOW + 20, BOOT) == RECEIPT_VALIDITY_SECONDS - 20
+    edge.do(kept(left=30.0))
+    assert 29 < edge.state.team.covered_s(KEY, NOW, NOW, BOOT) <= 30
 
 
 # ---- at the owner ----

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.box import Box
+from tests.hooking import count_starts, log, script
 from tests.team.hosts import NAMESPACE, Host, found, heard, join, until
 
 
@@ -41,6 +42,24 @@ def test_a_commit_of_what_is_held_on_the_other_host_is_refused(team: tuple[Host,
     assert b.commit("docs/guide.md", "ben").code == 0
     refused = a.commit("src/b.py", "ana")
     assert refused.code == 1 and "b/ben" in refused.text
+
+
+def test_a_commit_that_receipts_cover_is_judged_once(team: tuple[Host, Host]) -> None:
+    """One Python, until something was asked of the owner since; what no receipt covers is asked of it by each hook."""
+    _, b = team
+    assert b.synapse("claim", "src/a.py", "-t", "login", agent="ben").code == 0
+    count_starts(b.repo / ".git/hooks", b)
+    for number in range(2):
+        b.write("src/a.py", f"{number}\n")
+        assert b.git("commit", "-qam", "x", agent="ben").code == 0
+        assert log(b) == ["pre-commit"]
+    b.write("docs/guide.md")
+    assert b.git("commit", "-qam", "x", agent="ben").code == 0
+    assert log(b) == ["pre-commit", "prepare-commit-msg", "reference-transaction"]
+    editor = script(b.home / "editor", 'synapse-git release --agent ben -t login && echo message >"$1"')
+    b.write("src/a.py")
+    assert b.git("commit", "-a", agent="ben", env={"GIT_EDITOR": str(editor)}).code == 0
+    assert log(b) == ["pre-commit", "reference-transaction"]
 
 
 def test_one_name_on_two_hosts_is_two_agents(team: tuple[Host, Host]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import time
@@ -61,7 +62,7 @@ def place(tmp_path: Path) -> Place:
 
 def test_a_passed_check_settles_the_next_hook(place: Place) -> None:
     """The same process, index and grants: the shim passes."""
-    place.pinned().write()
+    place.pinned().write(math.inf)
     assert place.settled()
 
 
@@ -74,7 +75,7 @@ def test_nothing_is_settled_before_the_verdict(place: Place) -> None:
 @pytest.mark.parametrize("tree", [TREE, ""])
 def test_a_grant_unsettles(place: Place, tree: str) -> None:
     """A grant in the checkout's tree or in the shared one means that the hub must be asked again."""
-    place.pinned().write()
+    place.pinned().write(math.inf)
     place.grant(tree)
     assert not place.settled()
 
@@ -84,13 +85,13 @@ def test_a_grant_while_the_hub_is_asked_unsettles(place: Place, tree: str) -> No
     """What was granted after the pins and before the record is not missed."""
     judgement = place.pinned()
     place.grant(tree)
-    judgement.write()
+    judgement.write(math.inf)
     assert not place.settled()
 
 
 def test_another_check_does_not_revive_an_older_record(place: Place) -> None:
     """A grant stays seen although somebody else has pinned the same tree since."""
-    place.pinned().write()
+    place.pinned().write(math.inf)
     place.grant()
     place.pinned()
     assert not place.settled()
@@ -98,7 +99,7 @@ def test_another_check_does_not_revive_an_older_record(place: Place) -> None:
 
 def test_a_new_index_unsettles(place: Place) -> None:
     """A formatter that stages something replaces the index."""
-    place.pinned().write()
+    place.pinned().write(math.inf)
     fresh = place.git_dir / "index.lock"
     fresh.write_text("two")
     fresh.rename(place.index)
@@ -108,14 +109,26 @@ def test_a_new_index_unsettles(place: Place) -> None:
 def test_another_process_is_not_settled(place: Place) -> None:
     """The record is for one Git process only."""
     with subprocess.Popen(["sleep", "60"]) as other:
-        place.pinned(parent=other.pid).write()
+        place.pinned(parent=other.pid).write(math.inf)
         other.kill()
     assert not place.settled()
 
 
+@pytest.mark.parametrize(("ahead_s", "settled"), [(9, True), (0, False), (-9, False)])
+def test_the_word_of_another_hub_has_an_end(place: Place, ahead_s: int, settled: bool) -> None:
+    """Where it cannot be seen that a grant was made elsewhere, the shim goes by the time since the machine started."""
+    place.pinned().write(math.inf)
+    uptime = float(Path("/proc/uptime").read_text().split()[0])
+    lines = place.record.read_text().split("\n")
+    stamp = place.record.stat().st_mtime_ns
+    place.record.write_text("\n".join([f"{lines[0]} {int(uptime + ahead_s)}", *lines[1:]]))
+    os.utime(place.record, ns=(stamp, stamp))
+    assert place.settled() is settled
+
+
 def test_a_pid_that_is_used_again_is_not_settled(place: Place) -> None:
     """The same pid with another start is another process."""
-    place.pinned().write()
+    place.pinned().write(math.inf)
     lines = place.record.read_text().split("\n")
     place.record.write_text("\n".join([lines[0], lines[1] + "1", *lines[2:]]))
     assert not place.settled()
@@ -123,7 +136,7 @@ def test_a_pid_that_is_used_again_is_not_settled(place: Place) -> None:
 
 def test_a_first_id_unsettles_a_checkout_without_one(place: Place) -> None:
     """Where nobody had ever claimed, the first claim makes the tree's id."""
-    place.pinned(tree="").write()
+    place.pinned(tree="").write(math.inf)
     assert place.settled()
     (place.git_dir / "synapse/worktree").touch()
     assert not place.settled()
@@ -131,7 +144,7 @@ def test_a_first_id_unsettles_a_checkout_without_one(place: Place) -> None:
 
 def test_an_id_that_would_be_made_elsewhere_cannot_be_watched(place: Place) -> None:
     """Inside a submodule without a tree of its own nothing is recorded."""
-    place.pinned(tree="", first=False).write()
+    place.pinned(tree="", first=False).write(math.inf)
     assert not place.record.exists()
 
 
@@ -139,24 +152,24 @@ def test_a_linked_index_is_not_trusted(place: Place) -> None:
     """What a symlink leads to can change while the link stays."""
     place.index.rename(place.git_dir / "elsewhere")
     place.index.symlink_to("elsewhere")
-    place.pinned().write()
+    place.pinned().write(math.inf)
     assert not place.record.exists()
 
 
 def test_a_hub_that_was_named_leaves_no_record(place: Place) -> None:
     """SYNAPSE_HUB may name one whose state is elsewhere, and then every hook asks."""
     place.env["SYNAPSE_HUB"] = "/somewhere"
-    place.pinned().write()
+    place.pinned().write(math.inf)
     assert not place.record.exists()
 
 
 def test_pins_do_not_pile_up(place: Place) -> None:
     """However often is judged and granted, a checkout keeps one pin per tree."""
     for _ in range(5):
-        place.pinned().write()
+        place.pinned().write(math.inf)
         place.pinned()
         place.grant()
-    place.pinned().write()
+    place.pinned().write(math.inf)
     assert len(place.generations()) == 4
     assert sorted(os.listdir(place.git_dir / "synapse")) == ["judged", "judged-index"]
 
@@ -180,7 +193,7 @@ def test_the_state_directory_is_private(place: Place) -> None:
 
 def test_forgetting_leaves_nothing(place: Place) -> None:
     """Taking the guard away removes record and pin of the index."""
-    place.pinned().write()
+    place.pinned().write(math.inf)
     judged.forget(str(place.git_dir))
     assert os.listdir(place.git_dir / "synapse") == []
 

@@ -40,7 +40,7 @@ class Abroad:
             for worktree in trees
             if (tree := self._team.trees.get(tree_key(question.namespace, worktree)))
         ]
-        self._touched: set[TaskKey] = set()
+        self._touched: dict[TaskKey, float] = {}
         self._asked: list[str] = []
 
     def judge(self, paths: Iterable[str]) -> None:
@@ -53,8 +53,8 @@ class Abroad:
         for worktree, sight in self._sights:
             _, own = sight.at(path if worktree else comparable("", [path])[0])
             for key in own:
-                if self._team.covers(key, self._now, self._wall, self._boot_id):
-                    self._touched.add(key)
+                if (left_s := self._team.covered_s(key, self._now, self._wall, self._boot_id)) > 0:
+                    self._touched[key] = left_s
                     return True
         return False
 
@@ -68,7 +68,8 @@ class Abroad:
             if not asking and any(wants_extension(self._team.receipts[key].claim, self._now) for key in self._touched):
                 desk.embassy.keep_alive(self._question.agent)
             body = {"verdict": "allow", "conflicts": [], "unclaimed": [], "unclaimed_total": 0}
-            return answer.document(body, verdict.seq, verdict.now, {"Synapse-Verdict": "allow"})
+            headers = {"Synapse-Verdict": "allow", "Synapse-Covered": f"{min(self._touched.values(), default=0.0):.3f}"}
+            return answer.document(body, verdict.seq, verdict.now, headers)
         more = {name: "1" for name, wanted in (("synapse-claim", claims), ("synapse-query", asking)) if wanted}
         question = self._question
         if claims and desk.team.exclusion(question.namespace) == "repository":

@@ -74,15 +74,15 @@ class Team(msgspec.Struct, frozen=True):
 
     def covers(self, key: TaskKey, now: float, wall: float, boot_id: str) -> bool:
         """May a change go in on this receipt, without a question to the owner?"""
+        return self.covered_s(key, now, wall, boot_id) > 0
+
+    def covered_s(self, key: TaskKey, now: float, wall: float, boot_id: str) -> float:
+        """For how many seconds yet changes may go in on this receipt, unless it is ended before; 0 if none may."""
         receipt = self.receipts.get(key)
-        return (
-            receipt is not None
-            and key not in self.under_way
-            and receipt.claim.live(now)
-            and now < receipt.valid_until
-            and wall < receipt.valid_until_wall
-            and boot_id == receipt.boot_id
-        )
+        if receipt is None or key in self.under_way or boot_id != receipt.boot_id:
+            return 0.0
+        left = min(receipt.valid_until, receipt.claim.lease_expires_at) - now, receipt.valid_until_wall - wall
+        return max(min(left), 0.0)
 
     def held(self, key: TaskKey, now: float) -> Claim | None:
         """The claim as the owner last told it, unless its lease is over."""
