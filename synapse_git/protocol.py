@@ -149,23 +149,26 @@ class WrittenFile(Body, frozen=True, kw_only=True):
 
 
 class EditsBody(Body, frozen=True, kw_only=True):
-    """What an agent's own tool has just written."""
+    """What an agent's own tool has just written. ``git``: Git has just written here for the agent."""
 
     agent: str
     namespace: str = ""
     worktree: str = ""
     edits: list[WrittenFile]
+    git: bool = False
 
 
 class SeenFile(Body, frozen=True, kw_only=True):
     """A file that a watcher found changed ``age_s`` seconds ago.
 
     ``sha256`` as in `WrittenFile`; absent where nobody has looked yet, or where what stands there has no content.
+    ``git``: what stands there is what Git has of it.
     """
 
     path: WirePath
     sha256: str | msgspec.UnsetType | None = msgspec.UNSET
     age_s: UncheckedNumber = 0.0
+    git: bool = False
 
 
 class WatchedBody(Body, frozen=True, kw_only=True):

@@ -34,6 +34,11 @@ def main(arguments: Sequence[str]) -> bool:
             from synapse_hooks import pushes
 
             return pushes.judge(run, rest)
+        if moment == "wrote":
+            from synapse_hooks import witness
+
+            witness.tell(run)
+            return True
         if moment.startswith("post-"):
             from synapse_hooks import aftermath
 

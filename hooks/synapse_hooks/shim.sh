@@ -97,7 +97,7 @@ judge_references() {
 		usable || return 0
 		exec "$python" -I -S "$launch" "$name" "$PPID" "$here" '' "$next" "$@"
 	fi
-	lines=0
+	lines=0 wrote=''
 	while IFS= read -r line; do
 		lines=$((lines + 1))
 		values=${line% *}
@@ -106,11 +106,18 @@ judge_references() {
 		*' HEAD' | *' refs/heads/'*)
 			[ "${values% *}" = "${values#* }" ] || break
 			;;
+		*' refs/stash' | *' ORIG_HEAD') wrote=1 ;;
 		esac
 		[ $lines -lt 500 ] || break
 		line=
 	done
-	[ -z "$line" ] || judge "$line" ''
+	if [ -n "$line" ]; then judge "$line" ''; elif [ -n "$wrote" ]; then wrote; fi
+}
+
+# Git puts files back without going to another commit: a watcher should know for whom. Nobody waits for that.
+wrote() {
+	[ -e "$record/worktree" ] && works || return
+	"$python" -I -S "$launch" wrote "$PPID" "$here" </dev/null >/dev/null 2>&1 &
 }
 
 # A hook that gets lines: the check reads them, and becomes the hook that runs next.
@@ -199,7 +206,7 @@ record=${GIT_DIR:-.git}/synapse next='' moment=''
 case $name in
 pre-commit | prepare-commit-msg | pre-merge-commit | pre-applypatch) moment=index ;;
 reference-transaction) [ "$1" != prepared ] || moment=references ;;
-post-checkout) ! moves "$@" || moment=moved ;;
+post-checkout) if moves "$@"; then moment=moved; elif [ "$3" = 0 ]; then moment=wrote; fi ;;
 post-merge) [ "$1" = 1 ] || moment=moved ;;
 post-rewrite) [ "$1" != rebase ] || moment=rewritten ;;
 post-commit) moment=committed ;;
@@ -227,6 +234,7 @@ references) settled || judge_references "$@" ;;
 push) judge_lines "$@" ;;
 update) judge "$2 $3 $1" '' ;;
 moved) note "$@" ;;
+wrote) wrote ;;
 rewritten) note_lines "$@" ;;
 committed) settle ;;
 esac

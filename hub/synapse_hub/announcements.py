@@ -15,6 +15,7 @@ from synapse_hub.core.claim import TreeKey
 # Of one file no more is kept than could matter.
 _PER_PATH = 16
 _MAX_PRESENT = 4096
+_MAX_RUNS = 4096
 
 
 class Announcements:
@@ -24,6 +25,7 @@ class Announcements:
         self._said: dict[tuple[TreeKey, str], deque[Announced]] = {}
         self._order: deque[tuple[float, tuple[TreeKey, str]]] = deque()
         self._present: dict[tuple[TreeKey, str], float] = {}
+        self._runs: deque[tuple[TreeKey, str, float]] = deque(maxlen=_MAX_RUNS)
 
     def add(self, tree: TreeKey, entries: Iterable[tuple[str, Announced]]) -> None:
         """Take note of what was said of each path."""
@@ -46,6 +48,15 @@ class Announcements:
                 return
             if any(one.at > since and not one.written for one in self._said.get((tree, path), ())):
                 yield tree, path
+
+    def run(self, tree: TreeKey, agent: str, now: float) -> None:
+        """Git has just written files in ``tree`` for ``agent``."""
+        self._runs.append((tree, agent, now))
+        self.enter(tree, agent, now)
+
+    def ran(self, tree: TreeKey, now: float) -> tuple[tuple[str, float], ...]:
+        """For whom Git wrote files in ``tree``, and when, as far as it is remembered."""
+        return tuple((agent, at) for where, agent, at in self._runs if where == tree and at > now - EDIT_MEMORY_SECONDS)
 
     def enter(self, tree: TreeKey, agent: str, now: float) -> None:
         """``agent`` does something in ``tree``."""

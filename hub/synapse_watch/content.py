@@ -15,9 +15,10 @@ class Content:
     """``kind``: ``file``, ``link``, ``gone`` or ``other``. ``sha256``: '' where there is none to be had.
 
     ``changed_at``: Unix seconds, by the kernel; of what is gone, now. ``mark`` tells two states of a file apart.
+    ``git``: it was found to be what Git has.
     """
 
-    __slots__ = ("changed_at", "kind", "mark", "mode", "sha256")
+    __slots__ = ("changed_at", "git", "kind", "mark", "mode", "sha256")
 
     def __init__(self, kind: str, found: os.stat_result | None = None, sha256: str = "") -> None:
         self.kind = kind
@@ -25,6 +26,7 @@ class Content:
         self.mark = mark(found)
         self.mode = found.st_mode if found else 0
         self.changed_at = found.st_ctime if found else time.time()
+        self.git = False
 
 
 def mark(found: os.stat_result | None) -> tuple[int, ...]:

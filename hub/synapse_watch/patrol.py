@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 from synapse_git.checkout import Checkout
 from synapse_git.errors import SynapseError
-from synapse_watch import content, stream
+from synapse_watch import content, origin, stream
 from synapse_watch.content import Content
+from synapse_watch.origin import Origin
 from synapse_watch.picture import Mark, Picture
 from synapse_watch.report import Edit, Report
 from synapse_watch.restore import Restore
@@ -62,17 +63,16 @@ class Patrol:
         self._restore = Restore(here, env, self._truth, self._report)
         self._tell = tell
         self._stand = stand
-        self._settle = settle
+        self._origin = Origin(here, env, self._truth, settle)
         self._since = since
         self._repeat_s = repeat_s
         self._repeat_due = float("inf")
         self._stream: Stream | None = None
         self._state = ("", "")
-        self._head = ""
-        self._head_mark: tuple[object, ...] = ()
-        self._settled = ("", "")
         self._picture = Picture({}, 0.0)
         self._pending: dict[bytes, None] = {}
+        # What is not as Git has it and not the work of its holder.
+        self._strange: set[bytes] = set()
         # Directories that came lately, and when: what is in them came with them, however old it is.
         self._arrivals: dict[bytes, float] = {}
         # Changes that nobody has owned up to yet, and until when they may.
@@ -105,7 +105,7 @@ class Patrol:
         opened = self._open()
         self._restore.consult()
         self._restore.catch_up()
-        self._head_mark, self._head = self._truth.head_mark(), self._truth.head()
+        self._origin.stand(self._origin.look())
         now = time.time()
         found, self._picture = Picture({}, min(self._since, now)).missed(self._truth.dirty(), self._look, now)
         # Since when something is gone nothing tells.
@@ -190,10 +190,13 @@ class Patrol:
         for edit in held:
             self._note(edit.path)
             if edit.certain and edit.by == "holder":
-                self._restore.approve(edit.path, edit.owner)
+                self._approve(edit)
         suspicious = self._spread([edit.path for edit in held if not (edit.certain and edit.by == "holder")])
         moment = self._truth.moment()
-        for edit, seen in self._weigh(self._not_gits(suspicious), settled=False):
+        moved = self._origin.moved(suspicious)
+        for path in moved:
+            self._picture.clear(path)
+        for edit, seen in self._weigh([path for path in suspicious if path not in moved], {}, settled=False):
             if edit.by == "unknown":
                 self._doubtful.setdefault(edit.path, time.monotonic() + GRACE_S)
             else:
@@ -218,24 +221,48 @@ class Patrol:
         if not due:
             return
         moment = self._truth.moment()
-        found = self._weigh(self._not_gits(due), settled=True)
+        origins = self._origin.of(due)
+        left = [path for path in due if not self._harmless(path, origins.get(path, ""))]
+        found = self._weigh(left, origins, settled=True)
         for path in due:
             del self._doubtful[path]
+        self._restore.forget(path for path in due if path not in left)
         for edit, seen in found:
             self._conclude(edit, seen, moment)
+
+    def _harmless(self, path: bytes, came: str) -> bool:
+        """Did Git write it without any work of its holder's being lost? ``came``: where it comes from."""
+        if came == origin.MOVED:
+            self._strange.add(path)
+        elif came == origin.BACK:
+            self._picture.clear(path)
+            lost = self._restore.unfinished(path) and path not in self._strange
+            self._strange.discard(path)
+            return not lost
+        return came == origin.MOVED
 
     def _conclude(self, edit: Edit, seen: Content, moment: tuple[object, ...]) -> None:
         """All is known of a change that can be. ``moment``: `Truth.moment` when it was looked at."""
         if edit.by == "holder":
-            self._restore.approve(edit.path, edit.owner)
+            self._approve(edit)
             return
         kept = self._restore.settle(edit, seen, moment)
-        self._picture.note(edit.path, self._look(edit.path)[0])
+        if kept:
+            self._picture.note(edit.path, self._look(edit.path)[0])
+        else:
+            self._strange.add(edit.path)
         self._tell(edit, kept)
 
-    def _weigh(self, paths: Iterable[bytes], *, settled: bool) -> list[tuple[Edit, Content]]:
+    def _approve(self, edit: Edit) -> None:
+        self._strange.discard(edit.path)
+        self._restore.approve(edit.path, edit.owner)
+
+    def _weigh(
+        self, paths: Iterable[bytes], origins: Mapping[bytes, str], *, settled: bool
+    ) -> list[tuple[Edit, Content]]:
         seen = {path: content.read(self._full(path)) for path in paths}
         for path, one in seen.items():
+            one.git = path in origins
             one.changed_at = max([one.changed_at, *(at for top, at in self._arrivals.items() if _within(path, top))])
         files = [(path, one) for path, one in seen.items() if not stat.S_ISDIR(one.mode)]
         return [(edit, seen[edit.path]) for edit in self._report.weigh(files, settled=settled)] if files else []
@@ -247,22 +274,6 @@ class Patrol:
             self._restore.before(path, self._picture.mark(path))
             self._picture.note(path, mark)
 
-    def _not_gits(self, paths: list[bytes]) -> list[bytes]:
-        """Without what Git ignores, and what Git itself moved with HEAD: its hooks judge that."""
-        ignored = self._truth.ignored(paths)
-        left = [path for path in paths if path not in ignored]
-        mark = self._truth.head_mark()
-        if not left or mark == self._head_mark:
-            return left
-        head = self._truth.head()
-        if head == self._head:
-            return left
-        moved = self._truth.between(self._head, head) - self._truth.dirty().keys()
-        if self._settled != (self._head, head):
-            self._settled = (self._head, head)
-            self._settle(len(moved))
-        return [path for path in left if path not in moved]
-
     # ---- the truth ----
 
     def _look_at_all(self) -> None:
@@ -271,11 +282,12 @@ class Patrol:
             self._look_due = time.monotonic() + _TRAILING_S
             return
         now, start = time.time(), time.monotonic()
-        mark, head = self._truth.head_mark(), self._truth.head()
+        standing = self._origin.look()
         self._restore.consult()
         missed, picture = self._picture.missed(self._truth.dirty(), self._look, now)
         self._judge(missed)
-        self._picture, self._head, self._head_mark = picture, head, mark
+        self._picture = picture
+        self._origin.stand(standing)
         self._arrivals.clear()
         self._look_ended = time.monotonic()
         self._look_cost_s = self._look_ended - start

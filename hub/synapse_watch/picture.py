@@ -23,6 +23,10 @@ class Picture:
         """It was seen so and is being dealt with."""
         self._marks[path] = mark
 
+    def clear(self, path: bytes) -> None:
+        """It is as Git has it."""
+        self._marks.pop(path, None)
+
     def mark(self, path: bytes) -> Mark | None:
         """How it was when it was last seen; None: as Git has it."""
         return self._marks.get(path)

@@ -18,7 +18,8 @@ _AT_ONCE = 2000
 class Edit:
     """A change in a live scope, as the hub sees it: ``owner`` holds ``path`` for ``task_id``; ``agent`` made it.
 
-    ``by``: ``holder``, ``agent`` or ``unknown``; ``certain``: whatever the content is. ``path``: as Git has it.
+    ``by``: ``holder``, ``agent``, ``git`` (run by ``agent``) or ``unknown``; ``certain``: whatever the content is.
+    ``path``: as Git has it.
     """
 
     __slots__ = ("agent", "by", "certain", "namespace", "owner", "path", "task_id")
@@ -100,7 +101,7 @@ class Report:
 
 
 def _members(content: Content, now: float) -> dict[str, object]:
-    members: dict[str, object] = {"age_s": max(0.0, now - content.changed_at)}
+    members: dict[str, object] = {"age_s": max(0.0, now - content.changed_at), "git": content.git}
     if content.kind == "gone":
         members["sha256"] = None
     elif content.sha256:

@@ -45,8 +45,11 @@ class Restore:
 
     def before(self, path: bytes, mark: Mark | None) -> None:
         """Take note of how a file was seen last, now that it has changed; the first note of a change counts."""
-        if self.wanted:
-            self._before.setdefault(path, mark)
+        self._before.setdefault(path, mark)
+
+    def unfinished(self, path: bytes) -> bool:
+        """Was something else than what Git has seen there before the change that is being looked into?"""
+        return bool(self._before.get(path))
 
     def approve(self, path: bytes, owner: str) -> None:
         """The change is its holder's: this is the content to come back to."""

@@ -46,8 +46,9 @@ class Terminal:
         path = scope.from_bytes(edit.path)
         who = edit.agent or "unknown"
         done = f"put back, see synapse-git quarantine show {kept}" if kept else "it is on record"
+        by = f"{who}'s Git" if edit.by == "git" else who
         self._print(
-            f"{edit.owner}'s {scope.show(path)} was changed by {who} (task {edit.task_id}); {done}",
+            f"{edit.owner}'s {scope.show(path)} was changed by {by} (task {edit.task_id}); {done}",
             {
                 "kind": "foreign_edit",
                 "path": scope.to_wire(path),

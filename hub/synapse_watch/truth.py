@@ -19,6 +19,9 @@ _STALE_LOCK_S = 60.0
 # Attributes by which a file differs from what the index holds of it.
 _CONVERTING = ("filter", "text", "eol", "crlf", "ident", "working-tree-encoding")
 _LOCKS = ("index.lock", "HEAD.lock")
+_OPERATIONS = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG", "rebase-merge", "rebase-apply")
+# Paths named on one command line.
+_MOST_SPECS = 500
 
 
 class Unanswered(Exception):
@@ -43,9 +46,15 @@ class Truth:
                 return True
         return False
 
-    def head(self) -> str:
-        """The commit that HEAD names; '' where there is none yet."""
-        status, output = self._ask(["rev-parse", "-q", "--verify", "HEAD^{commit}"])
+    def interrupted(self) -> bool:
+        """Is a merge, or whatever else ends in a commit, under way?"""
+        return any(os.path.lexists(f"{self._here.git_dir}/{name}") for name in _OPERATIONS)
+
+    def commit(self, name: str) -> str:
+        """The commit that ``HEAD`` or a reference names; '' where there is none."""
+        if name != "HEAD" and not os.path.lexists(f"{self._here.common_dir}/logs/{name}"):
+            return ""
+        status, output = self._ask(["rev-parse", "-q", "--verify", f"{name}^{{commit}}"])
         return output.decode("ascii").strip() if status == 0 else ""
 
     def head_mark(self) -> tuple[object, ...]:
@@ -67,12 +76,31 @@ class Truth:
         """Changes whenever HEAD or the index may have moved."""
         return (self.head_mark(), self.index_mark())
 
-    def dirty(self) -> dict[bytes, bytes]:
-        """What differs from index or HEAD, and what is untracked and not ignored: path → its two letters."""
+    def dirty(self, paths: Sequence[bytes] = ()) -> dict[bytes, bytes]:
+        """What differs from index or HEAD, and what is untracked and not ignored: path → its two letters.
+
+        ``paths``: of those only.
+        """
+        specs = _specs(paths)
         output = self._must(
-            ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all"]
+            [
+                *("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all"),
+                *(["--", *specs] if len(specs) <= _MOST_SPECS else []),
+            ]
         )
-        return {entry[3:]: entry[:2] for entry in output.split(b"\0")[:-1]}
+        found = {entry[3:]: entry[:2] for entry in output.split(b"\0")[:-1]}
+        return {path: found[path] for path in paths if path in found} if paths else found
+
+    def same(self, tree: str, paths: Sequence[bytes]) -> set[bytes]:
+        """Those of ``paths`` that stand as ``tree`` has them; none where there is no such tree."""
+        specs = _specs(paths)
+        if len(specs) > _MOST_SPECS:
+            return set()
+        status, output = self._ask(["ls-tree", "-r", "-z", "--name-only", "--full-tree", tree])
+        if status:
+            return set()
+        differ = ["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=all", tree, "--"]
+        return set(paths).intersection(output.split(b"\0")) - set(self._must([*differ, *specs]).split(b"\0"))
 
     def between(self, old: str, new: str) -> set[bytes]:
         """Paths in which two commits differ; '' is the empty tree."""
@@ -99,8 +127,7 @@ class Truth:
         """The files of the index that are at or beneath ``paths``."""
         if not paths:
             return []
-        specs = [os.fsdecode(b":(top,literal)" + path) for path in paths]
-        return self._must(["ls-files", "-z", "--", *specs]).split(b"\0")[:-1]
+        return self._must(["ls-files", "-z", "--", *_specs(paths)]).split(b"\0")[:-1]
 
     def ignored(self, paths: Sequence[bytes]) -> set[bytes]:
         """Those of ``paths`` that Git ignores. A tracked file is never ignored."""
@@ -139,6 +166,10 @@ class Truth:
         except (OSError, CheckoutError) as error:
             raise Unanswered(str(error)) from error
         return ended.returncode, ended.stdout
+
+
+def _specs(paths: Sequence[bytes]) -> list[str]:
+    return [os.fsdecode(b":(top,literal)" + path) for path in paths]
 
 
 def _small(path: str | bytes) -> bytes:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from synapse_git import explain, quarantine, scope
+from synapse_git import client, explain, quarantine, scope
 from synapse_git.cli import output, phrase, table
 from synapse_git.cli.verb import Argument, Verb
-from synapse_git.errors import CheckoutError
+from synapse_git.errors import CheckoutError, HubUnreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def apply(call: Call) -> int:
     target = os.fsencode(here.root) + b"/" + scope.to_bytes(entry.path)
     os.makedirs(os.path.dirname(target), exist_ok=True)
     digest, mode = quarantine.standing(target)
+    _announce(call, here, entry)
     try:
         kept = quarantine.replace(
             here.git_dir, target, entry.path, content, mode, expected=digest, about={"agent": call.agent()}
@@ -79,6 +81,15 @@ def apply(call: Call) -> int:
         was = f"; what stood there is kept as {kept.name}" if digest else ""
         output.result(f"{scope.show(entry.path)} is as it was kept in {entry.name}{was}")
     return 0
+
+
+def _announce(call: Call, here: Checkout, entry: Entry) -> None:
+    """Whoever applies it writes it, so that no watcher takes it for the doing of its first author."""
+    path = scope.to_wire(here.spell(entry.path))
+    edits = [{"path": path, "sha256": entry.about["sha256"]}]
+    body = {"agent": call.agent(), "namespace": here.namespace(), "worktree": here.tree(), "edits": edits}
+    with suppress(HubUnreachable):  # then nobody watches
+        client.command(call.hub, "/v2/edits", body)
 
 
 def _difference(here: Checkout, entry: Entry) -> str:

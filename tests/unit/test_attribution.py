@@ -8,12 +8,14 @@ import msgspec
 import pytest
 
 from synapse_hub.announcements import Announcements
-from synapse_hub.core.attribution import Announced, Change, undisputed, writer
+from synapse_hub.core.attribution import Announced, Change, Told, undisputed, writer
 from synapse_hub.core.claim import Claim
 
 NOW = 1000.0
 HELD = NOW - 600
 BOTH = {"ana", "bo"}
+# Who had Git write something, and when.
+RAN = [("bo", NOW + 1), ("cy", NOW + 50), ("ana", NOW + 100), ("bo", NOW + 100)]
 
 
 def claim(**given: Any) -> Claim:
@@ -26,8 +28,10 @@ def wrote(agent: str, sha256: str | None, at: float = NOW) -> Announced:
     return Announced(agent, at, written=True, sha256=sha256)
 
 
-def _change(sha256: str | msgspec.UnsetType | None = msgspec.UNSET, changed_at: float = NOW) -> Change:
-    return Change("src/a", changed_at, sha256)
+def _change(
+    sha256: str | msgspec.UnsetType | None = msgspec.UNSET, changed_at: float = NOW, *, git: bool = False
+) -> Change:
+    return Change("src/a", changed_at, sha256, git)
 
 
 CASES: list[tuple[str, list[Announced], set[str], dict[str, Any], str]] = [
@@ -46,6 +50,13 @@ CASES: list[tuple[str, list[Announced], set[str], dict[str, Any], str]] = [
     ("the holder's formatter ran", [wrote("ana", "x", NOW - 1)], BOTH, {"sha256": "h"}, "ana"),
     ("the holder had finished", [Announced("ana", NOW - 20), wrote("ana", "x", NOW - 19)], BOTH, {"sha256": "h"}, ""),
     ("another is about to", [Announced("bo", NOW - 1)], BOTH, {"sha256": "h"}, ""),
+    ("the holder had written this before", [wrote("ana", "h", NOW - 99)], BOTH, {"sha256": "h"}, "ana"),
+    ("the holder's subagent wrote it", [wrote("ana/1", "h")], BOTH, {"sha256": "h"}, "ana"),
+    ("another had Git write it", [], BOTH, {"git": True}, "bo"),
+    ("another had Git write something a while ago", [], BOTH, {"git": True, "changed_at": NOW + 4}, ""),
+    ("nobody had Git write it just then", [], BOTH, {"git": True, "changed_at": NOW + 20}, ""),
+    ("the holder had Git write, and so had another", [], BOTH, {"git": True, "changed_at": NOW + 99}, "ana"),
+    ("another had Git write, but not this", [], BOTH, {"sha256": "h"}, ""),
     ("it was not held yet", [wrote("bo", "h", HELD - 1)], BOTH, {"sha256": "h", "changed_at": HELD - 1}, "ana"),
 ]
 
@@ -55,22 +66,22 @@ def test_what_excuses_is_taken_generously_and_what_accuses_is_not(
     said: list[Announced], present: set[str], change: dict[str, Any], expected: str
 ) -> None:
     """A name comes of that agent's own word about this very content, and of nothing else."""
-    assert writer(claim(), _change(**change), said, present) == expected
+    assert writer(claim(), _change(**change), Told(said, present, RAN)) == expected
 
 
 def test_an_automatic_claim_announces_the_edit_it_was_taken_for() -> None:
     """It needs no further word; later changes do."""
     taken = claim(task_id="auto:1", granted_at=NOW - 1)
-    assert writer(taken, Change("src/a", NOW), [], BOTH) == "ana"
-    assert writer(taken, Change("src/a", NOW + 100), [], BOTH) == ""
+    assert writer(taken, Change("src/a", NOW), Told([], BOTH)) == "ana"
+    assert writer(taken, Change("src/a", NOW + 100), Told([], BOTH)) == ""
 
 
 def test_alone_is_undisputed_unless_another_has_said_something() -> None:
     """Then the content has to be looked at."""
     change = Change("src/a", NOW)
-    assert undisputed(claim(), change, [], {"ana"})
-    assert not undisputed(claim(), change, [wrote("bo", "h")], {"ana"})
-    assert not undisputed(claim(), change, [], BOTH)
+    assert undisputed(claim(), change, Told([], {"ana"}))
+    assert not undisputed(claim(), change, Told([wrote("bo", "h")], {"ana"}))
+    assert not undisputed(claim(), change, Told([], BOTH))
 
 
 def test_announcements_are_forgotten_by_age_and_by_number() -> None:

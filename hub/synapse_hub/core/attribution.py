@@ -1,7 +1,8 @@
 """Who changed a file that somebody holds: the holder, another agent, or nobody can tell. Pure.
 
 What excuses is taken generously, what accuses is not: a writer is named only if its own tool told of exactly this
-content, and somebody who is alone in a worktree is the one who edits there.
+content, or if it alone had Git write there and Git has exactly this; and somebody who is alone in a worktree is the one
+who edits there.
 """
 
 from __future__ import annotations
@@ -11,10 +12,14 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from synapse_git.constants import EDIT_INTENT_SECONDS, EDIT_SLACK_SECONDS
+from synapse_git.identity import acts_for
 from synapse_git.policy import AUTOMATIC
 from synapse_hub.core.claim import Claim
 
 UNKNOWN = ""
+
+# What another's Git wrote it wrote within so many seconds of saying so.
+_CLOSE_S = 2.0
 
 Digest = str | None | msgspec.UnsetType
 
@@ -29,35 +34,62 @@ class Announced(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A file found changed. ``sha256``: None where it is gone, UNSET where its content is not known."""
+    """A file found changed. ``sha256``: None where it is gone, UNSET where its content is not known.
+
+    ``git``: Git has the same, and so may have written it.
+    """
 
     path: str
     changed_at: float
     sha256: Digest = msgspec.UNSET
+    git: bool = False
 
 
-def writer(claim: Claim, change: Change, announced: Sequence[Announced], present: Collection[str]) -> str:
+class Told(msgspec.Struct, frozen=True):
+    """What was heard of a file: ``announced`` of it, oldest first; who is ``present`` in its worktree; who ``ran`` Git
+    there in a way that writes files, and when.
+    """
+
+    announced: Sequence[Announced]
+    present: Collection[str]
+    ran: Sequence[tuple[str, float]] = ()
+
+
+def writer(claim: Claim, change: Change, told: Told) -> str:
     """The agent that made ``change`` in the scope of ``claim``; `UNKNOWN` where nobody can tell.
 
-    ``announced``: what was said of this path, oldest first; ``present``: who is in the worktree.
+    Whoever the holder works for, and whoever works for the holder, counts as the holder.
     """
     holder = claim.owner
     if change.changed_at < claim.granted_at:
         return holder  # made before it was held, so nobody's wrong
-    makers = _makers(change, announced)
-    if makers:
-        others = makers - {holder}
-        return holder if holder in makers else min(others) if len(others) == 1 else UNKNOWN
-    if _expected(claim, change, announced) or set(present) == {holder}:
+    if makers := _makers(change, told.announced):
+        return _judged(holder, makers)
+    if _expected(claim, change, told.announced) or set(told.present) == {holder}:
         return holder
+    if change.git:
+        return _ran(holder, change.changed_at, told.ran)
     return UNKNOWN
 
 
-def undisputed(claim: Claim, change: Change, announced: Sequence[Announced], present: Collection[str]) -> bool:
+def _ran(holder: str, at: float, ran: Sequence[tuple[str, float]]) -> str:
+    near = {agent for agent, when in ran if abs(at - when) <= EDIT_SLACK_SECONDS}
+    close = {agent for agent, when in ran if abs(at - when) <= _CLOSE_S}
+    found = _judged(holder, near)
+    return found if found == holder or found in close else UNKNOWN
+
+
+def _judged(holder: str, makers: Collection[str]) -> str:
+    if any(agent == holder or acts_for(agent, holder) or acts_for(holder, agent) for agent in makers):
+        return holder
+    return min(makers) if len(makers) == 1 else UNKNOWN
+
+
+def undisputed(claim: Claim, change: Change, told: Told) -> bool:
     """Is it the holder's whatever its content is?"""
-    if any(one.agent != claim.owner for one in announced):
+    if any(one.agent != claim.owner for one in told.announced):
         return False
-    return writer(claim, change, announced, present) == claim.owner
+    return writer(claim, change, told) == claim.owner
 
 
 def _makers(change: Change, announced: Sequence[Announced]) -> set[str]:
@@ -72,12 +104,14 @@ def _makers(change: Change, announced: Sequence[Announced]) -> set[str]:
 
 
 def _expected(claim: Claim, change: Change, announced: Sequence[Announced]) -> bool:
-    """Was the holder about to edit, or has just edited and let a formatter run over it?"""
+    """Was the holder about to edit, has just edited and let a formatter run over it, or wrote this before?"""
     if claim.task_id.startswith(AUTOMATIC) and change.changed_at - claim.granted_at < EDIT_INTENT_SECONDS:
         return True  # taken on behalf of an edit that is being made
     own = [one for one in announced if one.agent == claim.owner]
     if not own:
         return False
+    if any(one.written and one.sha256 == change.sha256 for one in own):
+        return True  # taken aside by Git and brought back
     last = own[-1]
     patience = EDIT_SLACK_SECONDS if last.written else EDIT_INTENT_SECONDS
     return change.changed_at - last.at <= patience

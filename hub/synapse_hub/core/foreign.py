@@ -10,7 +10,7 @@ import msgspec
 from synapse_git.constants import MAX_NAMED_CONFLICTS
 from synapse_git.protocol import paths_to_wire, to_wire
 from synapse_hub.core import overlap
-from synapse_hub.core.attribution import UNKNOWN, Announced, Change, undisputed, writer
+from synapse_hub.core.attribution import UNKNOWN, Announced, Change, Told, undisputed, writer
 from synapse_hub.core.claim import Claim, comparable, tree_key
 from synapse_hub.core.commands import RecordForeignEdit
 from synapse_hub.core.events.base import Holder
@@ -21,7 +21,7 @@ from synapse_hub.core.state import State
 # Of one claim nobody is an agent called so, since a name cannot be empty: every owner is somebody else.
 _NOBODY = ""
 
-HOLDER, AGENT, NOBODY_KNOWS = "holder", "agent", "unknown"
+HOLDER, AGENT, GIT, NOBODY_KNOWS = "holder", "agent", "git", "unknown"
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -36,9 +36,14 @@ class Finding(msgspec.Struct, frozen=True):
     def foreign(self) -> bool:
         return self.agent != self.claim.owner
 
+    @property
+    def owned_up(self) -> bool:
+        """Did its maker's tool say so? That Git wrote it for somebody is concluded, and from what was heard so far."""
+        return bool(self.agent) and not self.change.git
+
     def document(self) -> dict[str, Any]:
         """As it stands in the answer to a watcher."""
-        by = HOLDER if not self.foreign else AGENT if self.agent else NOBODY_KNOWS
+        by = HOLDER if not self.foreign else NOBODY_KNOWS if not self.agent else GIT if self.change.git else AGENT
         return {
             "path": to_wire(self.change.path),
             "owner": self.claim.owner,
@@ -51,11 +56,12 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A checkout that is watched, and who is in it."""
+    """A checkout that is watched, who is in it, and who ran Git there lately and when."""
 
     namespace: str
     worktree: str
     present: frozenset[str]
+    ran: tuple[tuple[str, float], ...] = ()
 
 
 def find(
@@ -71,18 +77,16 @@ def find(
             keys, _ = sight.at(change.path if tree else comparable("", [change.path])[0])
             live = [claim for key in dict.fromkeys(keys) if (claim := state.live(key, now))]
             if live:
-                yield _finding(live, change, said(change.path), place.present)
+                yield _finding(live, change, Told(said(change.path), place.present, place.ran))
                 break
 
 
-def _finding(
-    claims: Sequence[Claim], change: Change, announced: Sequence[Announced], present: frozenset[str]
-) -> Finding:
+def _finding(claims: Sequence[Claim], change: Change, told: Told) -> Finding:
     """Several hold it where a directory changed that holds what they hold: a change by any of them is excused."""
-    found = [(claim, writer(claim, change, announced, present)) for claim in claims]
+    found = [(claim, writer(claim, change, told)) for claim in claims]
     claim, agent = next((pair for pair in found if pair[1] == pair[0].owner), found[0])
     if agent == claim.owner:
-        return Finding(change, claim, agent, undisputed(claim, change, announced, present))
+        return Finding(change, claim, agent, undisputed(claim, change, told))
     return Finding(change, claim, agent, agent != UNKNOWN)
 
 

@@ -32,7 +32,10 @@ async def edits(desk: Desk, request: Request) -> Response:
         (path, Announced(agent, now, written=True, sha256=digest(one.sha256)))
         for path, one in zip(paths, body.edits, strict=True)
     ]
-    desk.announcements.add(tree_key(namespace, worktree), entries)
+    tree = tree_key(namespace, worktree)
+    desk.announcements.add(tree, entries)
+    if body.git:
+        desk.announcements.run(tree, agent, now)
     verdict = Verdict(state, Question(agent, namespace, worktree, "edit", session=session(request)), now)
     verdict.judge(paths)
     if touched := verdict.to_extend():

@@ -30,7 +30,7 @@ async def watched(desk: Desk, request: Request) -> Response:
     findings = list(find(state, place, changes, lambda path: desk.announcements.of(tree, path, now), now))
     _extend(desk, findings, now)
     # Whose tool owned up to it needs no more time to say so.
-    for record in evidence(place, [one for one in findings if body.settled or one.agent]):
+    for record in evidence(place, [one for one in findings if body.settled or one.owned_up]):
         await desk.transact(record)
     return answer.document({"edits": [finding.document() for finding in findings]}, state.seq, now)
 
@@ -45,12 +45,13 @@ def _place(desk: Desk, namespace: str, worktree: str, now: float) -> Place:
     """Whoever holds something in the checkout itself, or has lately done something in it, is in it."""
     tree = tree_key(namespace, worktree)
     owners = desk.hub.state.tree(tree).owners.keys()
-    return Place(namespace, worktree, frozenset({*owners, *desk.announcements.present(tree, now)}))
+    said = desk.announcements
+    return Place(namespace, worktree, frozenset({*owners, *said.present(tree, now)}), said.ran(tree, now))
 
 
 def _change(one: SeenFile, now: float) -> Change:
     sha256 = one.sha256 if isinstance(one.sha256, msgspec.UnsetType) else digest(one.sha256)
-    return Change(clean(one.path), now - max(finite(one.age_s, 0.0), 0.0), sha256)
+    return Change(clean(one.path), now - max(finite(one.age_s, 0.0), 0.0), sha256, one.git)
 
 
 def _extend(desk: Desk, findings: Sequence[Finding], now: float) -> None:

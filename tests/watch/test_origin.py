@@ -1,0 +1,79 @@
+"""What Git itself writes into a held scope: no edit of anybody's, and told only where its holder loses by it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.box import Box
+from tests.hooking import claim
+from tests.watch.watching import Watching, watching
+
+
+@pytest.fixture
+def held(box: Box, repo: Path) -> Path:
+    """Ana holds all of src and bo all of docs; on the branch `other` both differ."""
+    box.done("git", "checkout", "-qb", "other")
+    for path in ("src/a.py", "docs/guide.md"):
+        box.write(path, "other\n", cwd=repo)
+    box.done("git", "commit", "-qam", "other")
+    box.done("git", "checkout", "-q", "main")
+    box.write("src/a.py", "main\n", cwd=repo)
+    box.done("git", "commit", "-qam", "main")
+    claim(box, "ana", "src", task="t1")
+    claim(box, "bo", "docs", task="t2")
+    return repo
+
+
+def settled(box: Box, watch: Watching) -> dict[str, str]:
+    """What was told, once everything before is settled: a change that nobody owns up to comes last."""
+    marker = f"src/marker-{time.monotonic_ns()}"
+    box.write(marker)
+    watch.until(lambda: marker in watch.edits())
+    return {path: by for path, by in watch.edits().items() if "marker" not in path}
+
+
+def test_what_git_puts_there_and_takes_back_is_nobodys_edit(box: Box, held: Path) -> None:
+    """A merge that stops at a conflict, a rebase that does, their ends; files as they were before."""
+    with watching(box) as watch:
+        assert box.git("merge", "other", agent="bo").code
+        assert "<<<" in (held / "src/a.py").read_text()
+        assert settled(box, watch) == {}
+        box.done("git", "merge", "--abort", agent="bo")
+        assert box.git("rebase", "other", agent="bo").code
+        assert settled(box, watch) == {}
+        box.done("git", "rebase", "--abort", agent="bo")
+        (held / "src/b.py").write_text("for a moment\n")
+        box.done("git", "checkout", "--", "src/b.py", agent="bo")
+        (held / "src/a.py").touch()
+        assert settled(box, watch) == {}
+
+
+def test_a_holders_own_stash_and_checkout_are_its_own(box: Box, held: Path) -> None:
+    """Its unfinished work goes and comes by its own command, which Git's hooks tell of."""
+    with watching(box) as watch:
+        box.write("docs/guide.md", "by bo\n")
+        box.write("src/a.py", "unfinished\n")
+        watch.until(lambda: len(watch.edits()) == 2)
+        watch.said.clear()
+        box.done("git", "stash", "push", "-q", "src", agent="ana")
+        assert settled(box, watch) == {}
+        box.done("git", "stash", "pop", "-q", agent="ana")
+        assert settled(box, watch) == {}
+        box.done("git", "restore", "docs/guide.md", agent="bo")
+        assert settled(box, watch) == {}
+
+
+def test_a_holder_whose_work_another_takes_away_is_told_by_whom(box: Box, held: Path) -> None:
+    """The other's Git took it, so that one is named; where no hook tells, nobody is."""
+    box.write("src/a.py", "unfinished\n")
+    box.write("src/b.py", "unfinished\n")
+    with watching(box) as watch:
+        box.done("git", "checkout", "--", "src/a.py", agent="bo")
+        assert settled(box, watch) == {"src/a.py": "bo"}
+        assert [one["by"] for one in watch.said if one.get("path") == "src/a.py"] == ["git"]
+        (held / "src/b.py").write_text("b = 1\n")
+        assert settled(box, watch) == {"src/a.py": "bo", "src/b.py": ""}
+    assert "bo changed src/a.py, held by ana" in box.synapse("log").out
