@@ -217,6 +217,12 @@ class ResourceBody(Body, frozen=True, kw_only=True):
     ttl_s: UncheckedNumber = None
 
 
+class WithdrawBody(Body, frozen=True, kw_only=True):
+    agent: str
+    name: str
+    namespace: str = ""
+
+
 class TeamInitBody(Body, frozen=True, kw_only=True):
     """``listen``: ``HOST:PORT`` for peers; ``name``: what this hub is called among them; '' leaves either as it is."""
 

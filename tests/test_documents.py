@@ -34,6 +34,7 @@ BODIES: dict[str, type[protocol.Body]] = {
     "POST /v2/ack": protocol.AckBody,
     "POST /v2/notes": protocol.NoteBody,
     "POST /v2/resources": protocol.ResourceBody,
+    "POST /v2/resources/withdraw": protocol.WithdrawBody,
     "POST /v2/names/reclaim": protocol.ReclaimBody,
     "POST /v2/edits": protocol.EditsBody,
     "POST /v2/watched": protocol.WatchedBody,

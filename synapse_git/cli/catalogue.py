@@ -26,6 +26,7 @@ GROUPS = {
         "note list": "note",
         "resource offer": "resource",
         "resource list": "resource",
+        "resource withdraw": "resource",
     },
     "Names": {
         "session run": "session",

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 def run(call: Call) -> int:
     """Exit 0. ``--json``: ``{messages, pending}``; with ``--follow`` a message a line, as they come. Spec: INV-DG-3"""
     agent = call.agent()
+    if call.flag("sent") or call.flag("all"):
+        return _letters(call, "" if call.flag("all") else agent)
     messages, page = _waiting(call.hub, agent)
     if call.flag("follow"):
         for message in messages if call.json else _once(messages):
@@ -36,6 +38,23 @@ def run(call: Call) -> int:
         output.result(f"nothing waits for {agent}")
     if messages:
         shown.note(call.hub, agent, messages[-1]["seq"])
+    return 0
+
+
+def _letters(call: Call, sender: str) -> int:
+    """What ``sender`` ('' for anybody) sent and nobody has acknowledged. ``--json``: ``{letters, total}``."""
+    letters: list[dict[str, Any]] = []
+    while True:
+        since = str(letters[-1]["seq"]) if letters else ""
+        page = client.query(call.hub, "/v2/letters", sender=sender, since_seq=since).document
+        letters += page["letters"]
+        if not page["letters"]:
+            break
+    if call.json:
+        output.structure({"letters": letters, "total": len(letters)})
+        return 0
+    lines = [f"{_told(one, '', page['now'])}{'' if one['delivered'] else '  (was not there)'}" for one in letters]
+    output.result("\n".join(lines) or f"everything {sender or 'anybody'} sent was acknowledged")
     return 0
 
 
@@ -89,7 +108,7 @@ def _told(message: Message, agent: str, now: float) -> str:
     """``14:05:00  ana to you: …``; the lines after the first are set in."""
     moment = explain.moment(time.time() + message["timestamp"] - now)
     sender = "the hub" if message["sender"] == HUB_AGENT else message["sender"]
-    to = "you" if message["to"] == agent else "everyone"
+    to = "you" if message["to"] == agent else message["to"] or "everyone"
     lines = [scope.show(line) if line else "" for line in message["body"].splitlines()]
     return "\n    ".join([f"{moment}  {sender} to {to}: {lines[0]}", *lines[1:]])
 
@@ -105,7 +124,12 @@ VERBS = (
             ("inbox", "all that waits"),
             ("inbox && synapse-git ack", "and be done with it"),
             ("inbox --follow --json", "for programs: one message a line, as they come"),
+            ("inbox --sent", "has ben read it?"),
         ),
-        options=(Option("follow", "--follow", "-f", help="Go on as messages come, until interrupted."),),
+        options=(
+            Option("follow", "--follow", "-f", help="Go on as messages come, until interrupted."),
+            Option("sent", "--sent", help="What you sent to others instead, and they have not acknowledged."),
+            Option("all", "--all", help="What waits for whom, whoever sent it; also for agents that never come back."),
+        ),
     ),
 )

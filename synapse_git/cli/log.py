@@ -164,6 +164,10 @@ def _offered(event: Fields) -> str:
     return f"{event['agent']} offers {event['name']} until {explain.moment(event['expires_at'])}"
 
 
+def _withdrawn(event: Fields) -> str:
+    return f"{event['agent']} offers {event['name']} no more"
+
+
 def _bound(event: Fields) -> str:
     return f"the name {event['agent']} is bound to a session"
 
@@ -221,6 +225,7 @@ _WORDS: dict[str, Callable[[Fields], str]] = {
     "message_acknowledged": _silently,
     "note_added": _noted,
     "resource_offered": _offered,
+    "resource_withdrawn": _withdrawn,
     "foreign_edit": _foreign_edit,
     "worktree_registered": _registered,
     "name_bound": _bound,

@@ -1,4 +1,4 @@
-"""``resource offer`` and ``resource list``: what agents have to offer each other."""
+"""``resource offer``, ``list`` and ``withdraw``: what agents have to offer each other."""
 
 from __future__ import annotations
 
@@ -58,6 +58,18 @@ def show(call: Call) -> int:
     return 0
 
 
+def withdraw(call: Call) -> int:
+    """Exit 0: it is not listed any more. 1: the agent offers no such thing."""
+    here = call.checkout_if_any()
+    body = {"agent": call.agent(), "name": call.text("name"), "namespace": here.namespace() if here else ""}
+    reply = client.command(call.hub, "/v2/resources/withdraw", body)
+    if call.json:
+        output.raw(reply.raw)
+    else:
+        output.result(f"{reply.document['name']} is not offered any more")
+    return 0
+
+
 VERBS = (
     Verb(
         "resource offer",
@@ -87,5 +99,13 @@ VERBS = (
         summary="What others offer.",
         help="Show what is offered in this project now; outside of any checkout, in all projects.",
         examples=(("resource list", "of this project"),),
+    ),
+    Verb(
+        "resource withdraw",
+        withdraw,
+        summary="Offer something no more.",
+        help="Take an offer of yours off the list before its time is over.",
+        examples=(("resource withdraw test-db", "it goes down now"),),
+        argument=Argument("name", "NAME"),
     ),
 )

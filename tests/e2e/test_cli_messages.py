@@ -44,6 +44,17 @@ def test_the_next_command_says_that_something_waits(repo: Path, box: Box) -> Non
     assert box.synapse("status", agent="ben").err == ""
 
 
+def test_a_sender_sees_what_was_not_acknowledged(box: Box) -> None:
+    """Its own, or everybody's; said of nobody's when all is read."""
+    box.done("synapse-git", "send", "--to", "ben", "one", agent="ana")
+    box.done("synapse-git", "send", "--to", "ana", "two", agent="cyd")
+    assert box.done("synapse-git", "inbox", "--sent", agent="ana").endswith("ana to ben: one  (was not there)\n")
+    assert box.done("synapse-git", "inbox", "--all", agent="ana").count("\n") == 2
+    assert [one["to"] for one in box.synapse("inbox", "--sent", "--json", agent="cyd").json()["letters"]] == ["ana"]
+    box.done("synapse-git", "ack", "1000", agent="ben")
+    assert box.done("synapse-git", "inbox", "--sent", agent="ana") == "everything ana sent was acknowledged\n"
+
+
 def test_messages_as_documents(box: Box) -> None:
     """The wire's own members; several lines stay several; ack tells the watermark."""
     sent = json.loads(box.done("synapse-git", "send", "--json", "--to", "ben", "first\nsecond \x1b[31m", agent="ana"))

@@ -25,6 +25,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/v2/ack": {"agent": "eve", "seq": 1},
     "/v2/notes": {"agent": "eve", "text": "x"},
     "/v2/resources": {"agent": "eve", "name": "x"},
+    "/v2/resources/withdraw": {"agent": "eve", "name": "x"},
     "/v2/worktrees": {"worktree": "wt:1", "root": "/x"},
 }  # fmt: skip
 _OTHER_ROUTES = ["/v2/claims", "/v2/events", "/v2/health"]

@@ -17,7 +17,7 @@ from synapse_hub.core.commands import BindName
 from synapse_hub.web.app import make_app
 from synapse_hub.web.desk import PEER, Desk
 from synapse_hub.web.messages import message_command
-from tests.hub.desk import FakeClock, Rig, running
+from tests.hub.desk import FakeClock, Rig, running, take
 
 Ask = Callable[..., tuple[int, dict[str, Any]]]
 CLAIM = {"task_id": "t1", "agent": "ana", "worktree": "wt:1", "paths": ["src"]}
@@ -190,6 +190,28 @@ def test_a_long_inbox_is_read_in_pages(ask: Ask, rig: Rig, monkeypatch: pytest.M
     assert read == [f"{number}" for number in range(7)]
 
 
+def test_inv_dg_3_letters_are_listed_until_they_are_acknowledged(
+    ask: Ask, rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By sender and recipient, in pages; what was said to everyone and what the hub says are none; the gauge counts."""
+    monkeypatch.setattr("synapse_hub.web.messages.MAX_LISTED_MESSAGES", 2)
+    for sender, to in (("ana", "ben"), ("ana", None), ("cyd", "ben"), ("ana", "dan"), ("ana", "ben")):
+        ask("POST", "/v2/messages", {"agent": sender, "to": to, "body": "x"})
+    rig.answer(take(agent="ben"))
+    rig.reason(take("t2", agent="ana"))
+
+    def listed(query: str) -> tuple[list[int], int]:
+        found = ask("GET", f"/v2/letters?{query}")[1]
+        assert not any(one["delivered"] for one in found["letters"])
+        return [one["seq"] for one in found["letters"]], found["total"]
+
+    assert listed("") == ([1, 3], 4) and listed("since_seq=3") == ([4, 5], 4)
+    assert listed("sender=ana&to=ben") == ([1, 5], 2)
+    ask("POST", "/v2/ack", {"agent": "ben", "seq": 3})
+    assert listed("") == ([4, 5], 2) and listed("sender=cyd") == ([], 0)
+    assert ask("GET", "/v2/letters?agent=ana")[0] == 400
+
+
 def test_the_board_on_the_wire(ask: Ask, rig: Rig) -> None:
     """Members, filters, defaults, and what is not taken."""
     clock = rig.clock
@@ -207,6 +229,12 @@ def test_the_board_on_the_wire(ask: Ask, rig: Rig) -> None:
     assert offer == {
         "agent": "ana", "namespace": "", "name": "db", "note": "", "offered_at": clock.at, "expires_at": clock.at + 30,
     }  # fmt: skip
+    mine = {"agent": "ana", "name": "db"}
+    assert ask("POST", "/v2/resources/withdraw", {**mine, "agent": "ben"})[1]["reason"] == "NOT_HELD"
+    assert ask("POST", "/v2/resources/withdraw", mine)[1]["expires_at"] == clock.at + 30
+    assert ask("GET", "/v2/resources")[1]["resources"] == []
+    assert ask("POST", "/v2/resources/withdraw", mine)[1]["reason"] == "NOT_HELD"
+    ask("POST", "/v2/resources", {**mine, "ttl_s": 30})
     clock.at += 30
     assert ask("GET", "/v2/resources")[1]["resources"] == []
     for target, body in (

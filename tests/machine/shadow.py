@@ -281,6 +281,12 @@ class Talk:
         kept = [one for one in self.offers if one[1] > now and one[2:] != (agent, name)]
         self.offers = [*kept, (now, now + ttl, agent, name)][-self.bounds[7] :]
 
+    def withdraw(self, now: float, agent: str, name: str) -> bool:
+        """Was it on offer? It is not any more."""
+        found = [one for one in self.listed(now) if one[2:] == (agent, name)]
+        self.offers = [one for one in self.offers if one not in found]
+        return bool(found)
+
     def listed(self, now: float) -> list[tuple[float, float, str, str]]:
         """What is on offer."""
         return [one for one in self.offers if one[1] > now]

@@ -19,6 +19,7 @@ from synapse_hub.core.commands import (
     RecordDenial,
     SendMessage,
     TakeClaim,
+    WithdrawResource,
 )
 from synapse_hub.core.decide import decide
 from synapse_hub.core.outcome import Outcome, Refusal
@@ -115,6 +116,13 @@ class TalkMachine(RuleBasedStateMachine):
         """Listed until it ends."""
         self.talk.offer(self.now, agent, name, ttl)
         self.do(OfferResource(agent=agent, namespace="", name=name, note="", ttl_s=ttl))
+
+    @rule(agent=AGENTS, name=TEXTS)
+    def withdraw(self, agent: str, name: str) -> None:
+        """Only by who offers it, and while it is on offer."""
+        was = self.talk.withdraw(self.now, agent, name)
+        outcome = self.do(WithdrawResource(agent=agent, namespace="", name=name))
+        assert (outcome.reason if isinstance(outcome, Refusal) else "") == ("" if was else "NOT_HELD")
 
     @rule(seconds=st.sampled_from([30.0, 599.0, 600.0, 86_399.0, 86_400.0, 2_592_000.0]))
     def wait(self, seconds: float) -> None:

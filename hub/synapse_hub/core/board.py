@@ -19,7 +19,7 @@ from synapse_git.constants import (
     MAXIMUM_TTL_SECONDS,
     NOTE_RETENTION_SECONDS,
 )
-from synapse_hub.core.events.talk import NoteAdded, ResourceOffered
+from synapse_hub.core.events.talk import NoteAdded, ResourceOffered, ResourceWithdrawn
 
 
 class Note(msgspec.Struct, frozen=True, gc=False):
@@ -90,9 +90,20 @@ def _at_most(most: int, notes: list[Note], group: list[Note]) -> list[Note]:
 
 def offered(board: Board, offer: ResourceOffered) -> Board:
     """``board`` with ``offer`` in the place of an earlier one of the same agent and name, and without what ended."""
-    key = (offer.namespace, offer.agent, offer.name)
-    kept = (one for one in board.open_offers(offer.at) if (one.namespace, one.agent, one.name) != key)
-    return msgspec.structs.replace(board, offers=(*kept, offer)[-MAX_RESOURCES:])
+    return msgspec.structs.replace(board, offers=(*_others(board, offer), offer)[-MAX_RESOURCES:])
+
+
+def withdrawn(board: Board, event: ResourceWithdrawn) -> Board:
+    """``board`` without that offer, and without what ended."""
+    return msgspec.structs.replace(board, offers=tuple(_others(board, event)))
+
+
+def _others(board: Board, one: ResourceOffered | ResourceWithdrawn) -> Iterator[ResourceOffered]:
+    return (offer for offer in board.open_offers(one.at) if _resource(offer) != _resource(one))
+
+
+def _resource(one: ResourceOffered | ResourceWithdrawn) -> tuple[str, str, str]:
+    return (one.namespace, one.agent, one.name)
 
 
 def restored(notes: Iterable[Note], offers: Iterable[ResourceOffered]) -> Board:

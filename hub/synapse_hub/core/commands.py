@@ -196,6 +196,11 @@ class OfferResource(Acting, frozen=True, kw_only=True):
     ttl_s: float
 
 
+class WithdrawResource(Acting, frozen=True, kw_only=True):
+    namespace: str
+    name: str
+
+
 class GovernNamespace(Command, frozen=True):
     """``hub.toml`` says who owns it; ``mine``: this hub does."""
 
@@ -302,6 +307,7 @@ class ProbeJournal(Command, frozen=True):
     """Nothing but a trip through the write path, for health."""
 
 
+TalkCommand = SendMessage | Acknowledge | AddNote | OfferResource | WithdrawResource
 NameCommand = BindName | EndSessions | ReleaseName | ReclaimName
 FamilyCommand = TakeClaim | ReleaseClaim | UpdateTask | HandOff | SaveCheckpoint
 
@@ -329,10 +335,7 @@ AnyCommand = (
     | RecordForeignEdit
     | RegisterWorktree
     | TeamCommand
-    | SendMessage
-    | Acknowledge
-    | AddNote
-    | OfferResource
+    | TalkCommand
     | NameCommand
     | ProbeJournal
     | Keyed

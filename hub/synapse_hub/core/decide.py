@@ -38,7 +38,9 @@ from synapse_hub.core.commands import (
     SaveCheckpoint,
     SendMessage,
     TakeClaim,
+    TalkCommand,
     UpdateTask,
+    WithdrawResource,
     YieldClaims,
 )
 from synapse_hub.core.edits import decide_edit
@@ -58,7 +60,7 @@ from synapse_hub.core.holding import (
     decide_yield,
 )
 from synapse_hub.core.messages import decide_acknowledge, decide_send
-from synapse_hub.core.notes import decide_note, decide_offer
+from synapse_hub.core.notes import decide_note, decide_offer, decide_withdraw
 from synapse_hub.core.notices import notices
 from synapse_hub.core.outcome import Decided, Outcome, Refusal
 from synapse_hub.core.recent import near
@@ -105,7 +107,7 @@ def _decide(state: State, command: AnyCommand, now: float) -> Outcome:  # noqa: 
             return decide_foreign_edit(state, command, now)
         case RegisterWorktree():
             return _decide_register(state, command, now)
-        case SendMessage() | Acknowledge() | AddNote() | OfferResource():
+        case SendMessage() | Acknowledge() | AddNote() | OfferResource() | WithdrawResource():
             return _decide_talk(state, command, now)
         case BindName() | EndSessions() | ReleaseName() | ReclaimName():
             return _decide_name(state, command, now)
@@ -115,7 +117,7 @@ def _decide(state: State, command: AnyCommand, now: float) -> Outcome:  # noqa: 
             return decide_team(state.team, command, now)
 
 
-def _decide_talk(state: State, command: SendMessage | Acknowledge | AddNote | OfferResource, now: float) -> Outcome:
+def _decide_talk(state: State, command: TalkCommand, now: float) -> Outcome:
     match command:
         case SendMessage():
             return decide_send(state, command, now)
@@ -125,6 +127,8 @@ def _decide_talk(state: State, command: SendMessage | Acknowledge | AddNote | Of
             return decide_note(state, command, now)
         case OfferResource():
             return decide_offer(state, command, now)
+        case WithdrawResource():
+            return decide_withdraw(state, command, now)
     assert_never(command)
 
 

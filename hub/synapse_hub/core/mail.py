@@ -88,6 +88,11 @@ class Mail(msgspec.Struct, frozen=True):
         own += self._heard(agent, now, after)
         return sorted(own, key=lambda message: message.seq)
 
+    def unread(self) -> list[Message]:
+        """What one agent sent to another and that one has not acknowledged, in the hub's order."""
+        found = [message for box in self.boxes.values() for message in box if not message.notice]
+        return sorted(found, key=lambda message: message.seq)
+
     def pending(self, agent: str, now: float) -> int:
         """How many messages wait for ``agent``: a count of what was not acknowledged, no more. None for nobody."""
         if not agent:

@@ -6,6 +6,7 @@ known here. Bounds are re-applied by every event, so also by a replay (Spec: INV
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import assert_never
 
 import msgspec
@@ -30,6 +31,10 @@ class Names(msgspec.Struct, frozen=True):
         """The session that the name belongs to at ``now``, connected or expected back; None if it is free."""
         owner = self.live.get(agent)
         return owner if owner is not None else self._expected(agent, now)
+
+    def expected(self, now: float) -> Iterator[str]:
+        """Names whose session may still come back."""
+        return (agent for agent in self.absent.entries if agent not in self.live and self._expected(agent, now))
 
     def _expected(self, agent: str, now: float) -> NameBound | None:
         found = self.absent.get(agent)

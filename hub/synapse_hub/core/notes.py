@@ -1,11 +1,11 @@
-"""The decisions on the blackboard: add a note, offer a resource. Pure."""
+"""The decisions on the blackboard: add a note, offer a resource, withdraw it. Pure."""
 
 from __future__ import annotations
 
 from synapse_hub.core.board import offer_document
-from synapse_hub.core.commands import AddNote, OfferResource
-from synapse_hub.core.events.talk import NoteAdded, ResourceOffered
-from synapse_hub.core.outcome import Decided
+from synapse_hub.core.commands import AddNote, OfferResource, WithdrawResource
+from synapse_hub.core.events.talk import NoteAdded, ResourceOffered, ResourceWithdrawn
+from synapse_hub.core.outcome import Decided, Outcome, Refusal
 from synapse_hub.core.state import State
 
 
@@ -42,3 +42,16 @@ def decide_offer(state: State, command: OfferResource, now: float) -> Decided:  
         expires_at=now + command.ttl_s,
     )
     return Decided([event], offer_document(event))
+
+
+def decide_withdraw(state: State, command: WithdrawResource, now: float) -> Outcome:
+    """Offer it no more. Refuses with NOT_HELD what the agent does not offer."""
+    for offer in state.board.open_offers(now):
+        if (offer.agent, offer.namespace, offer.name) == (command.agent, command.namespace, command.name):
+            event = ResourceWithdrawn(at=now, agent=offer.agent, namespace=offer.namespace, name=offer.name)
+            return Decided([event], offer_document(offer))
+    return Refusal(
+        "NOT_HELD",
+        f"{command.agent} offers no {command.name}",
+        "It was withdrawn or its time is over. See: synapse-git resource list",
+    )

@@ -25,7 +25,7 @@ from synapse_git.constants import (
     MAX_SHOWN_FOREIGN_EDITS,
 )
 from synapse_hub.core import overlap
-from synapse_hub.core.board import Board, noted, offered
+from synapse_hub.core.board import Board, noted, offered, withdrawn
 from synapse_hub.core.claim import Claim, TaskKey, TreeKey
 from synapse_hub.core.events import AnyEvent
 from synapse_hub.core.events.claims import (
@@ -40,7 +40,14 @@ from synapse_hub.core.events.claims import (
 )
 from synapse_hub.core.events.guard import ForeignEditSeen, GuardDenied, GuardOverridden, WorktreeRegistered
 from synapse_hub.core.events.names import KeyPinned, NameBound, NameDisconnected, NameReclaimed, NameReleased
-from synapse_hub.core.events.talk import MessageAcknowledged, MessageSent, NoteAdded, ResourceOffered
+from synapse_hub.core.events.talk import (
+    MessageAcknowledged,
+    MessageSent,
+    NoteAdded,
+    ResourceOffered,
+    ResourceWithdrawn,
+    TalkEvent,
+)
 from synapse_hub.core.events.team import ClaimRevoked
 from synapse_hub.core.events.upkeep import CommandAnswered, IncarnationStarted
 from synapse_hub.core.mail import Mail, acknowledged, delivered
@@ -129,7 +136,7 @@ def _change(state: State, event: AnyEvent) -> State:
     match event:
         case ClaimDenied() | GuardDenied() | GuardOverridden() | ForeignEditSeen():
             return _remember_denial(state, event)
-        case MessageSent() | MessageAcknowledged() | NoteAdded() | ResourceOffered():
+        case MessageSent() | MessageAcknowledged() | NoteAdded() | ResourceOffered() | ResourceWithdrawn():
             return _change_talk(state, event)
         case WorktreeRegistered():
             return msgspec.structs.replace(state, worktrees=state.worktrees.set(event.worktree, event))
@@ -154,7 +161,7 @@ def _change(state: State, event: AnyEvent) -> State:
             return msgspec.structs.replace(state, team=apply_team(state.team, event))
 
 
-def _change_talk(state: State, event: MessageSent | MessageAcknowledged | NoteAdded | ResourceOffered) -> State:
+def _change_talk(state: State, event: TalkEvent) -> State:
     match event:
         case MessageSent():
             return msgspec.structs.replace(state, mail=delivered(state.mail, state.seq + 1, event))
@@ -164,6 +171,8 @@ def _change_talk(state: State, event: MessageSent | MessageAcknowledged | NoteAd
             return msgspec.structs.replace(state, board=noted(state.board, state.seq + 1, event))
         case ResourceOffered():
             return msgspec.structs.replace(state, board=offered(state.board, event))
+        case ResourceWithdrawn():
+            return msgspec.structs.replace(state, board=withdrawn(state.board, event))
     assert_never(event)
 
 

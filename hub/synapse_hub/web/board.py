@@ -6,9 +6,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from synapse_git.constants import DEFAULT_RESOURCE_TTL_SECONDS
-from synapse_git.protocol import NoteBody, ResourceBody
+from synapse_git.protocol import NoteBody, ResourceBody, WithdrawBody
 from synapse_hub.core.board import offer_document
-from synapse_hub.core.commands import AddNote, OfferResource
+from synapse_hub.core.commands import AddNote, OfferResource, WithdrawResource
 from synapse_hub.core.lease import clamp_ttl
 from synapse_hub.web import answer
 from synapse_hub.web.desk import Desk, Rejected, agent_name, label, read, remark, session, task_name
@@ -48,6 +48,18 @@ async def offer(desk: Desk, request: Request) -> Response:
         name=_resource_name(body.name),
         note=remark(body.note) or "",
         ttl_s=clamp_ttl(body.ttl_s, DEFAULT_RESOURCE_TTL_SECONDS),
+    )
+    return answer.of(await desk.transact(command))
+
+
+async def withdraw(desk: Desk, request: Request) -> Response:
+    """``POST /v2/resources/withdraw``"""
+    _, body = await read(request, WithdrawBody)
+    command = WithdrawResource(
+        agent=agent_name(body.agent),
+        session=session(request),
+        namespace=label(body.namespace, "namespace"),
+        name=_resource_name(body.name),
     )
     return answer.of(await desk.transact(command))
 

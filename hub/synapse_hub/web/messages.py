@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -50,22 +51,41 @@ def _text(body: str) -> str:
 
 async def messages(desk: Desk, request: Request) -> Response:
     """``GET /v2/messages?agent=NAME&since_seq=SEQ``: what lies after the watermark, and after ``since_seq``."""
-    given = request.query_params
-    if unknown := set(given) - {"agent", "since_seq"}:
-        raise Rejected("INVALID_REQUEST", f"unknown filter {min(unknown)}", "Filters are agent, since_seq")
+    given, since = _filters(request, "agent")
     agent = agent_name(given.get("agent", ""))
-    since = given.get("since_seq", "0")
-    if not since.isascii() or not since.isdigit() or len(since) > _DIGITS:
-        raise Rejected("INVALID_REQUEST", "since_seq is the number of a message", "Give back the seq of the last one")
     state, now = desk.hub.state, desk.hub.now()
     admit(request, state, agent, now)
-    found = state.mail.waiting(agent, now, int(since))[:MAX_LISTED_MESSAGES]
+    found = state.mail.waiting(agent, now, since)[:MAX_LISTED_MESSAGES]
     document = {
         "messages": [message.document() for message in found],
         "pending": state.mail.pending(agent, now),
         "watermark": state.mail.watermark(agent),
     }
     return answer.document(document, state.seq, now)
+
+
+def _filters(request: Request, *known: str) -> tuple[Mapping[str, str], int]:
+    """The filters of a listing, and the number it goes on after. Raises: Rejected."""
+    given = request.query_params
+    if unknown := set(given) - {*known, "since_seq"}:
+        raise Rejected(
+            "INVALID_REQUEST", f"unknown filter {min(unknown)}", f"Filters are {', '.join(known)}, since_seq"
+        )
+    since = given.get("since_seq", "0")
+    if not since.isascii() or not since.isdigit() or len(since) > _DIGITS:
+        raise Rejected("INVALID_REQUEST", "since_seq is the number of a message", "Give back the seq of the last one")
+    return given, int(since)
+
+
+async def letters(desk: Desk, request: Request) -> Response:
+    """``GET /v2/letters``: what waits for one agent each, by ``sender`` and ``to``. Spec: INV-DG-3"""
+    given, since = _filters(request, "sender", "to")
+    wanted = [(name, given[name]) for name in ("sender", "to") if name in given]
+    state, now = desk.hub.state, desk.hub.now()
+    found = [one for one in state.mail.unread() if all(getattr(one.sent, name) == value for name, value in wanted)]
+    listed = [one for one in found if one.seq > since][:MAX_LISTED_MESSAGES]
+    documents = [one.document() | {"delivered": one.sent.delivered} for one in listed]
+    return answer.document({"letters": documents, "total": len(found)}, state.seq, now)
 
 
 async def acknowledge(desk: Desk, request: Request) -> Response:

@@ -48,4 +48,12 @@ class ResourceOffered(Event, frozen=True, tag="resource_offered"):
     expires_at: float
 
 
-TalkEvent = MessageSent | MessageAcknowledged | NoteAdded | ResourceOffered
+class ResourceWithdrawn(Event, frozen=True, tag="resource_withdrawn"):
+    """Who offered it does so no more."""
+
+    agent: str
+    namespace: str
+    name: str
+
+
+TalkEvent = MessageSent | MessageAcknowledged | NoteAdded | ResourceOffered | ResourceWithdrawn
