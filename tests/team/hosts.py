@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from synapse_git import starter
 from tests.box import Box, Result
 
 NAMESPACE = "acme/api"
@@ -27,6 +30,14 @@ class Host(Box):
         self.done("git", "clone", "-q", origin, self.repo)
         self.cwd = self.repo
         self.done("synapse-git", "install")
+
+    def ask(self, target: str, body: dict[str, Any], *, key: str) -> dict[str, Any]:
+        """The hub's answer to a request under a key."""
+        now = time.monotonic()
+        headers = [("Content-Type", "application/json"), ("Idempotency-Key", key)]
+        with starter.connect(self.env, deadline=now + 10, start_deadline=now + 10) as line:
+            document: dict[str, Any] = json.loads(line.ask("POST", target, headers, json.dumps(body).encode()).body)
+        return document
 
     def commit(self, path: str, agent: str) -> Result:
         """Change ``path`` and try to commit it."""

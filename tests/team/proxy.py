@@ -51,7 +51,11 @@ class Proxy:
             if self.closed:
                 near.close()
                 continue
-            far = socket.create_connection(("127.0.0.1", self._target))
+            try:
+                far = socket.create_connection(("127.0.0.1", self._target))
+            except OSError:
+                near.close()
+                continue
             self._lines += [near, far]
             threading.Thread(target=self._pass, args=(near, far), daemon=True).start()
             threading.Thread(target=self._answer, args=(near, far), daemon=True).start()

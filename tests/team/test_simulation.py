@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from synapse_git.constants import RECEIPT_VALIDITY_SECONDS
+from synapse_git.constants import CLOCK_DRIFT_SHARE, RECEIPT_VALIDITY_SECONDS
 from synapse_hub.core.claim import TaskKey
 from synapse_hub.core.commands import FamilyCommand, KeepReceipt, RefreshReceipts, ReleaseClaim
-from synapse_hub.core.outcome import Outcome
+from synapse_hub.core.outcome import Decided, Outcome
 from synapse_hub.core.team.state import Team
 from synapse_hub.federation.receipts import Sending
 from tests.faults.scale import times
@@ -33,16 +33,32 @@ def violates(kind: type[World], seeds: range) -> int | None:
     return None
 
 
-def test_no_history_lets_two_agents_work_on_one_path() -> None:
-    """Messages lost, late, doubled and out of order; clocks that drift, jump and stand still; crashes anywhere."""
-    assert violates(World, range(SEEDS)) is None
-
-
 # Found something once: an answer that came while an older command was open, a listing that came after a release, a
 # refusal of the first of two copies, a revocation of what was granted in an answer still on its way.
 @pytest.mark.parametrize("seed", [278, 4028, 47135, 87875, 89122, 99682, 99831, 108498, 125959])
 def test_a_history_that_broke_a_rule_once_does_so_no_more(seed: int) -> None:
     World(seed).run(2 * STEPS)
+
+
+class Retrying(World):
+    """Agents ask again under the same key, however late, whatever was done since."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self._asked: list[tuple[Edge, str, FamilyCommand, str]] = []
+
+    def errand(self, edge: Edge, task: str, command: FamilyCommand, key: str) -> None:
+        self._asked.append((edge, task, command, key))
+        again = self.chance.choice(self._asked)
+        if self.chance.random() < 0.5 and again[1] not in again[0].turns:
+            edge, task, command, key = again
+        super().errand(edge, task, command, key)
+
+
+@pytest.mark.parametrize("kind", [World, Retrying], ids=lambda kind: kind.__name__)
+def test_no_history_lets_two_agents_work_on_one_path(kind: type[World]) -> None:
+    """Messages lost, late, doubled and out of order; clocks that drift, jump and stand still; crashes anywhere."""
+    assert violates(kind, range(SEEDS // 2)) is None
 
 
 class CountsFromTheAnswer(World):
@@ -154,6 +170,22 @@ class ReadsTheOwnersClock(World):
         return {**shifted, "lease_expires_at": shifted["lease_expires_at"] + ahead}
 
 
+class BelievesReplays(Retrying):
+    """What was granted once is taken to be held when the answer is given again."""
+
+    def old_news(self, outcome: Decided) -> bool:
+        return False
+
+
+class DriftsFurther(World):
+    """Clocks run apart by more than is allowed for."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        for edge in self.edges:
+            edge.rate = 1.0 + self.chance.choice((-10, 10)) * CLOCK_DRIFT_SHARE
+
+
 class TakesOldSignatures(World):
     """A signature counts however old it is."""
 
@@ -195,6 +227,8 @@ BROKEN = {
     TrustsOneClock: 429,
     KeepsReceiptsForever: 422,
     ReadsTheOwnersClock: 199,
+    BelievesReplays: 39369,
+    DriftsFurther: 14510,
     TakesOldSignatures: 8886,
     TakesAnySignatureTwice: 132,
     ForgetsKeys: 9,

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from synapse_git.constants import (
+    CLOCK_DRIFT_SHARE,
     DEFAULT_MESSAGE_AUTH_FUTURE_SKEW_SECONDS,
     DEFAULT_MESSAGE_AUTH_WINDOW_SECONDS,
     OWNER_DEADLINE_SECONDS,
@@ -40,7 +41,6 @@ from synapse_hub.federation.receipts import Sending, receipt
 NAMESPACE = "acme/api"
 TASKS = ("t1", "t2")
 PATHS = ("src", "src/a", "docs")
-DRIFT = 0.0005
 _START = 1_000_000.0
 
 
@@ -49,22 +49,25 @@ class Violation(Exception):
 
 
 class Machine:
-    """A core with its clocks: ``boot`` seconds drift, ``wall`` seconds jump as well; ``boots`` tells boots apart."""
+    """A core with its clocks: ``boot`` seconds drift, ``wall`` seconds jump; ``boots`` tells boots apart.
 
-    def __init__(self, name: str, chance: random.Random) -> None:
+    ``drift``: the share by which the boot clock runs fast or slow, from the beginning to the end.
+    """
+
+    def __init__(self, name: str, chance: random.Random, drift: float = 0.0) -> None:
         self.name = name
         self.state = State()
         self._journal: list[AnyEvent] = []
         self._synced = 0
         self.boots = 1
-        self._rate = 1.0 + chance.uniform(-DRIFT, DRIFT)
+        self.rate = 1.0 + (drift if chance.random() < 0.5 else -drift)
         self._wall_ahead = chance.uniform(-0.4, 0.4)
         self._boot_behind = 0.0
         self._last = 0.0
 
     def boot(self, true: float) -> float:
         """The lease clock, which never goes back."""
-        self._last = max(self._last, _START + self._rate * (true - _START) - self._boot_behind)
+        self._last = max(self._last, _START + self.rate * (true - _START) - self._boot_behind)
         return self._last
 
     def wall(self, true: float) -> float:
@@ -120,8 +123,8 @@ class Edge(Machine):
     Either its wall clock is set about, or its boot clock stands still at times: with both wrong there is no clock.
     """
 
-    def __init__(self, name: str, chance: random.Random) -> None:
-        super().__init__(name, chance)
+    def __init__(self, name: str, chance: random.Random, drift: float) -> None:
+        super().__init__(name, chance, drift)
         self.lives = 1
         self.turns: dict[str, Turn] = {}
         self.freezes = chance.random() < 0.5
@@ -136,12 +139,14 @@ class World:
     """All that is drawn comes from ``chance``. Subclasses break single rules; see `BROKEN` in the tests."""
 
     hasty = False
+    # Between two clocks no more is allowed for, and in these histories it is never less.
+    drift = CLOCK_DRIFT_SHARE
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
         self.true = _START
         self.owner = Machine("a", self.chance)
-        self.edges = (Edge("b", self.chance), Edge("c", self.chance))
+        self.edges = (Edge("b", self.chance, self.drift), Edge("c", self.chance, self.drift))
         self.network: list[tuple[float, str, Any]] = []
         self.nonces = Nonces()
         self.owner_started = self.owner.wall(self.true)
@@ -175,6 +180,10 @@ class World:
             ),
             self.true,
         )  # fmt: skip
+
+    def old_news(self, outcome: Decided) -> bool:
+        """Is it what the owner answered before, which may hold no more?"""
+        return bool(outcome.answer.get("replayed"))
 
     def refreshed(self, edge: Edge, command: RefreshReceipts) -> None:
         edge.do(command, self.true)
@@ -245,7 +254,10 @@ class World:
             to = f"{edge.name}/{self.chance.choice('xy')}"
             command = HandOff(agent=agent, namespace=NAMESPACE, task_id=task, to=to)
         self._count += 1
-        key = f"k{self._count}"
+        self.errand(edge, task, command, f"k{self._count}")
+
+    def errand(self, edge: Edge, task: str, command: FamilyCommand, key: str) -> None:
+        """Have the owner asked, once or twice at a time."""
         self.intent(edge, task, key)
         edge.turns[task] = Turn(edge.boot(self.true) + OWNER_DEADLINE_SECONDS)
         self.carry(edge, task, command, key, edge.turns[task])
@@ -292,7 +304,7 @@ class World:
         ended = True
         if not isinstance(outcome, Decided):
             ended = outcome.reason == "NOT_HELD"
-        elif not isinstance(command, ReleaseClaim):
+        elif not isinstance(command, ReleaseClaim) and not self.old_news(outcome):
             document = self.told(edge, outcome.answer)
             edge.do(receipt(document, {"seq": seq, "now": now}, sent, "uid:1", key), self.true)
             return

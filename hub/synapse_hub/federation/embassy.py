@@ -89,7 +89,8 @@ class Embassy:
         if isinstance(link, Refusal):
             return link
         found = await self.forwarder.forward(link, errand)
-        if isinstance(found, Refusal) and self._refresher:
+        unsure = isinstance(found, Refusal) or (not isinstance(found, Answered) and found.replayed)
+        if unsure and self._refresher:
             self._refresher.nudge()
         return found
 

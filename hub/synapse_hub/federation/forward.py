@@ -31,8 +31,8 @@ from synapse_hub.federation.link import Link, Reply, Unreachable, unreachable
 from synapse_hub.federation.receipts import Sending, receipt
 from synapse_hub.hub import Answered, Hub
 
-# Refusals after which it is not known whether something was done.
-_UNDECIDED = ("JOURNAL_UNAVAILABLE",)
+# Refusals after which it is not known whether something was done; the last is also that of a copy that came second.
+_UNDECIDED = ("JOURNAL_UNAVAILABLE", "NOT_AUTHORISED")
 # Whoever looks at receipts waits for those that are being written, but not for a disk that hangs.
 _SETTLE_S = 0.5
 
@@ -126,7 +126,8 @@ class Forwarder:
         command = errand.command
         if reply.reason:
             ended = reply.reason == "NOT_HELD"
-        elif isinstance(command, ReleaseClaim):
+        elif isinstance(command, ReleaseClaim) or reply.replayed:
+            # An answer that is given again says what was granted then; what is held now, the owner's list says.
             ended = True
         else:
             # Of a claim that went to another hub's agent nothing is known here.

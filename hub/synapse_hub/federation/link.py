@@ -42,6 +42,11 @@ class Reply(msgspec.Struct, frozen=True):
         """'' of a success."""
         return "" if self.status == 200 else str(self.document["reason"])
 
+    @property
+    def replayed(self) -> bool:
+        """Was it given before, to the same key?"""
+        return bool(self.document.get("replayed"))
+
 
 class Link:
     """To the hub called ``name``."""

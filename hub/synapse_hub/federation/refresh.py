@@ -75,6 +75,8 @@ class Refresher:
 
     async def refresh(self, link: Link) -> None:
         """One exchange. Raises: Unreachable, ValueError."""
+        # What is settled later than this was sent would be taken for something that was done since.
+        await self._forwarder.settled()
         sending = self._forwarder.sending()
         headers = {"synapse-owns": ",".join(quote(name, safe="") for name in self._team.owned())}
         reply = await link.ask("GET", "/v2/receipts", headers, deadline_s=OWNER_DEADLINE_SECONDS)
