@@ -76,5 +76,6 @@ def test_names_are_plain_at_home_and_full_abroad(given: str, here: str, back: st
 def test_no_agent_is_taken_for_another_hubs() -> None:
     """A name that begins with the id of a hub of the team is that hub's to give."""
     assert claimed_by_other("b/ana", "a", ("b",)) and claimed_by_other("a/ana", "a", ("b",))
-    assert not claimed_by_other("feature/ana", "a", ("b",)) and not claimed_by_other("b", "a", ("b",))
+    assert claimed_by_other("b", "a", ("b",)), "b/ana would pass for a subagent of it"
+    assert not claimed_by_other("feature/ana", "a", ("b",)) and not claimed_by_other("a", "a", ("b",))
     assert from_peer("b", "ana") == "b/ana"

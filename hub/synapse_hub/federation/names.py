@@ -32,9 +32,9 @@ def seen_by(peer: str, me: str, peers: Collection[str], name: str) -> str:
 
 
 def claimed_by_other(name: str, me: str, peers: Collection[str]) -> bool:
-    """Would an agent of this hub that is called so be taken for one of another's?"""
+    """Would an agent of this hub that is called so be taken for one of another's, or for one that those work for?"""
     hub, _, rest = name.partition("/")
-    return bool(rest) and (hub == me or hub in peers)
+    return hub in peers or (hub == me and rest != "")
 
 
 def translate(document: dict[str, Any], say: Callable[[str], str]) -> dict[str, Any]:
