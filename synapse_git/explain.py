@@ -43,7 +43,8 @@ def conflict(item: Mapping[str, Any], ahead: float = 0.0) -> str:
     verb = "are" if total > 1 else "is"
     note = f': "{item["note"]}"' if item.get("note") else ""
     until = moment(item.get("lease_expires_at", 0.0) + ahead)
-    return f"{', '.join(changed)}{more} {verb} held by {item['owner']} (task {item['task_id']}) until {until}{note}"
+    task = f"task {item['task_id']}" + (", which holds everything" if held == [scope.ROOT] else "")
+    return f"{', '.join(changed)}{more} {verb} held by {item['owner']} ({task}) until {until}{note}"
 
 
 def _named(path: str, held: list[str]) -> str:

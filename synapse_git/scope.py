@@ -101,11 +101,11 @@ def fold(path: str, *, case: bool, compose: bool) -> str:
 
 
 def show(path: str) -> str:
-    """``path`` for a person: control characters and bytes that are no text are escaped, the root is ``.``."""
+    """``path`` for a person: what cannot be printed is escaped, blanks at the ends are quoted, the root is ``.``."""
     if path == ROOT:
         return "."
     if path.isprintable():
-        return path
+        return path if path == path.strip() else f"'{path}'"
     return "".join(c if c.isprintable() else _escape(c) for c in path)
 
 

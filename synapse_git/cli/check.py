@@ -32,12 +32,12 @@ def run(call: Call) -> int:
     verdict = reply.document
     if verdict["verdict"] == "allow":
         return _free(call, paths, reply.raw)
+    if verdict["conflicts"]:
+        first = verdict["conflicts"][0]
+        verdict.setdefault("fix", f"Ask {first['owner']} to hand it over; what it is for: {_show(first)}")
     if call.json:
-        output.raw(reply.raw)
+        output.structure(verdict)
     else:
-        if verdict["conflicts"]:
-            first = verdict["conflicts"][0]
-            verdict.setdefault("fix", f"Ask {first['owner']} to hand it over; what it is for: {_show(first)}")
         output.result(explain.problem(verdict))
     return EXIT_REFUSED if verdict["verdict"] == "refuse" else 0
 

@@ -130,6 +130,11 @@ def _say(call: Call, reply: Reply, here: Checkout, paths: tuple[str, ...]) -> No
         past = here.led_past()
         missing_guard = f"core.hooksPath leads to {past}, past the guard" if past else "the guard is not installed here"
         output.message(f"note: {missing_guard}, so nothing stops others' commits: synapse-git install")
+    if bare := _unguarded_submodules(call, here, paths):
+        output.message(
+            f"note: nothing stops others' commits in submodules without the guard: {phrase.listed(bare)}. "
+            f"Guard them too: synapse-git -C {phrase.shell(here.outer.root)} install"
+        )
     wanted = call.number("ttl")
     length = claim["lease_expires_at"] - claim["granted_at"]
     if wanted and abs(length - wanted) > 1:
@@ -138,6 +143,25 @@ def _say(call: Call, reply: Reply, here: Checkout, paths: tuple[str, ...]) -> No
     missing = [path for path in paths if not os.path.lexists(f"{here.outer.root}/{path}")]
     if missing and not here.folds():
         output.message(f"note: not there yet: {phrase.listed(missing)}")
+
+
+def _unguarded_submodules(call: Call, here: Checkout, paths: tuple[str, ...]) -> list[str]:
+    """Submodules that the claim reaches into, and whose commits nobody judges."""
+    from synapse_git.cli import submodules
+
+    root = here.outer.root
+    if not submodules.likely(root):
+        return []
+    from synapse_git.cli import glance
+
+    inner = {os.path.relpath(one, root): one for one in submodules.roots([root], call.env)}
+    reached = {
+        path: one
+        for path, one in inner.items()
+        if not paths or any(scope.covers(path, claimed) or scope.covers(claimed, path) for claimed in paths)
+    }
+    found = glance.survey(reached.values(), call.env)
+    return [path for path, one in reached.items() if not found[one].cover]
 
 
 VERBS = (

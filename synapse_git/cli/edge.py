@@ -73,7 +73,7 @@ def _failed(error: SynapseError, *, json: bool) -> int:
 
 def _mention_messages(call: Call) -> None:
     """A quiet line where something waits for the agent, as the hub said beside its last answer."""
-    if waiting := client.ASKER.pending:
+    if (waiting := client.ASKER.pending) and client.ASKER.agent:
         output.settle()  # the answer comes first
         count = "1 message waits" if waiting == 1 else f"{waiting} messages wait"
         output.message(f"{count} for {client.ASKER.agent}: {phrase.command(call, 'inbox')}")

@@ -24,13 +24,17 @@ def run(call: Call) -> int:
         call.agent()  # so that the hub can say whether something waits for it
     claims = client.claims(call.hub)
     reply = client.query(call.hub, "/v2/worktrees").document
+    here = call.checkout_if_any()
+    tree = here.tree() if here else ""
+    for item in reply["worktrees"]:
+        if here and tree and item["worktree"] == tree:
+            item["root"] = scope.to_wire(here.outer.root)  # it may have been moved since a command wrote it down
     worktrees = _as_they_stand(reply["worktrees"], call.env)
     others = hosts.hosts(call) if call.flag("all_hosts") else None
     if call.json:
         output.structure({"claims": claims, "worktrees": worktrees} | ({} if others is None else {"hosts": others}))
         return 0
-    here = call.checkout_if_any()
-    tree, namespace = (here.tree(), here.namespace()) if here else ("", "")
+    namespace = here.namespace() if here else ""
 
     def far(item: Mapping[str, Any]) -> int:
         """Where the command was typed comes first, then the rest of its project."""

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     Row = Sequence[str]
 
 
+_USUAL = 80
+
+
 def show(headings: Row, rows: Sequence[Row], env: Mapping[str, str]) -> None:
     """Print ``rows`` under ``headings``. Colour on a terminal only, and never against NO_COLOR."""
     if output.terminal(sys.stdout, env):
@@ -23,8 +26,9 @@ def show(headings: Row, rows: Sequence[Row], env: Mapping[str, str]) -> None:
 
 
 def aligned(headings: Row, rows: Sequence[Row]) -> str:
-    """Columns two blanks apart, without blanks at the end of a line."""
-    widths = [max(len(cell) for cell in column) for column in zip(headings, *rows, strict=True)]
+    """Columns two blanks apart, without blanks at the end of a line. A very long cell pushes its own row only."""
+    columns = zip(headings, *rows, strict=True)
+    widths = [max((len(cell) for cell in column if len(cell) <= _USUAL), default=0) for column in columns]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in (headings, *rows)

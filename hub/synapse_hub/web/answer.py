@@ -24,9 +24,10 @@ def document(body: Mapping[str, Any], seq: int, now: float, headers: Mapping[str
     return Response(content, media_type="application/json", headers={**HEADERS, **(headers or {})})
 
 
-def problem(refusal: Refusal, seq: int, now: float) -> Response:
-    """A refusal as an answer."""
+def problem(refusal: Refusal, seq: int, now: float, status: int = 0) -> Response:
+    """A refusal as an answer. ``status``: another than its reason has."""
     body = problem_document(refusal, seq, now)
+    body["status"] = status or body["status"]
     return Response(msgspec.json.encode(body), body["status"], media_type=PROBLEM_TYPE, headers=HEADERS)
 
 

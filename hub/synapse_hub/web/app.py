@@ -99,9 +99,7 @@ def make_app(desk: Desk) -> Starlette:
     async def unknown(_: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 404
         detail = "this route takes another method" if status == 405 else "there is no such route"
-        response = answer.problem(Refusal("INVALID_REQUEST", detail), desk.hub.state.seq, desk.hub.now())
-        response.status_code = status
-        return response
+        return answer.problem(Refusal("INVALID_REQUEST", detail), desk.hub.state.seq, desk.hub.now(), status)
 
     return Starlette(routes=routes, exception_handlers={HTTPException: unknown})
 

@@ -36,7 +36,9 @@ def named(desk: Desk, request: HTTPConnection, name: str) -> str:
         return desk.team.from_peer(hub, name)
     if desk.team.foreign(name):
         raise Rejected(
-            "NAME_OWNED", f"{name} is how another hub, or an agent of one, is called here", "Act under a name of your own"
+            "NAME_OWNED",
+            f"{name} is how another hub, or an agent of one, is called here",
+            "Act under a name of your own",
         )
     return name
 
