@@ -109,14 +109,14 @@ install_into() {
     unfinished=
 }
 
-# Launchers by older versions of pip import `re`, which takes longer than starting Python does.
+# Launchers by older versions of pip import `re`, which takes longer than starting Python does. And no PYTHONHOME or
+# PYTHONPATH of whoever calls it may lead the interpreter astray.
 quicken() {
     for name in synapse-git git-synapse; do
-        if grep -q '^import re$' "$1/bin/$name"; then
-            sed -e '/^import re$/d' -e 's/re\.sub(.*)$/sys.argv[0]/' "$1/bin/$name" >"$1/bin/$name.new"
-            chmod 755 "$1/bin/$name.new"
-            mv "$1/bin/$name.new" "$1/bin/$name"
-        fi
+        sed -e '1s|^#!/[^ ]*/python[^ /]*$|& -I|' -e '/^import re$/d' -e 's/re\.sub(.*)$/sys.argv[0]/' \
+            "$1/bin/$name" >"$1/bin/$name.new"
+        chmod 755 "$1/bin/$name.new"
+        mv "$1/bin/$name.new" "$1/bin/$name"
     done
 }
 

@@ -43,6 +43,7 @@ EXIT_USAGE = 2
 EXIT_UNREACHABLE = 3
 EXIT_CHECKOUT = 4
 EXIT_BUG = 70
+EXIT_OUTPUT = 74
 
 
 class SynapseError(Exception):

@@ -26,6 +26,7 @@ standard output, and a refusal is its [problem document](routes.md#refusals).
 | 3 | no hub, or the owner's hub, could be reached |
 | 4 | the repository, worktree or path is not usable |
 | 70 | a bug; the path of the log was printed |
+| 74 | the answer could not be written, to a full disk for example; what was asked for may have been done |
 
 ## Everywhere
 

@@ -1,6 +1,7 @@
 """The edge of the command-line process: what a command raises becomes a message and an exit status here.
 
-Exit statuses: 0 done, 1 refused, 2 usage, 3 no hub, 4 no usable checkout, 70 a bug (whose log is named).
+Exit statuses: 0 done, 1 refused, 2 usage, 3 no hub, 4 no usable checkout, 70 a bug (whose log is named),
+74 the answer could not be written.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 from synapse_git import client
 from synapse_git.cli import express, output, phrase
 from synapse_git.cli.call import Call
-from synapse_git.errors import EXIT_BUG, SynapseError
+from synapse_git.errors import EXIT_BUG, EXIT_OUTPUT, SynapseError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ def run(argv: Sequence[str], env: Mapping[str, str]) -> int:
     except BrokenPipeError:
         output.abandon(sys.stdout)
         status = 0
+    except output.Unwritable as error:
+        output.message(f"synapse-git: {error}. What was asked for may have been done: synapse-git status tells")
+        status = EXIT_OUTPUT
     except Exception as bug:  # noqa: BLE001 - the process ends here
         status = _bug(bug, env, json=json)
     return status

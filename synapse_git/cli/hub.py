@@ -45,7 +45,11 @@ def status(call: Call) -> int:
     if line is None:
         raise _not_running()
     with line:
-        _tell(call, client.settle(client.health(line), call.env).document)
+        try:
+            answer = client.health(line)
+        except HubUnreachable as error:
+            raise HubUnreachable(f"{error}. If it hangs: synapse-git hub stop") from error
+        _tell(call, client.settle(answer, call.env).document)
     return 0
 
 

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from synapse_git.errors import SynapseError
 
 
+class Unwritable(Exception):
+    """Standard output takes nothing more."""
+
+
 def result(text: str) -> None:
     """Lines of the answer."""
     _write(sys.stdout, text)
@@ -62,7 +66,11 @@ def terminal(stream: TextIO | None, env: Mapping[str, str]) -> bool:
 
 
 def settle() -> None:
-    """Push out what is buffered. A reader that left has seen enough; that is no error."""
+    """Push out what is buffered. A reader that left has seen enough; that is no error.
+
+    Raises:
+        Unwritable: the answer can go nowhere.
+    """
     for stream in (sys.stdout, sys.stderr):
         if stream is None:
             continue
@@ -70,6 +78,10 @@ def settle() -> None:
             stream.flush()
         except BrokenPipeError:
             abandon(stream)
+        except OSError as error:
+            abandon(stream)
+            if stream is sys.stdout:
+                raise Unwritable(f"the answer cannot be written: {error.strerror}") from error
 
 
 def abandon(stream: TextIO | None) -> None:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synapse_git import document, scope
-from synapse_git.cli import coinage, log, phrase, span, table, verb
+from synapse_git.cli import coinage, entry, phrase, span, table, verb
+from synapse_hub.core import events
 
 
 @pytest.mark.parametrize(
@@ -137,16 +138,30 @@ _BEN = {"agent": "ben", "worktree": "wt:1", "namespace": "n", "paths": ["src/a"]
             "worktree /\\xff is covered by guard",
         ),
         ({"kind": "worktree_registered", "root": "/r", "layers": []}, "worktree /r is covered by nothing"),
+        (
+            {"kind": "namespace_governed", "namespace": "acme/api", "owner": "b", "mine": False},
+            "claims in acme/api are granted by the hub b",
+        ),
+        ({"kind": "ownership_contested", "namespace": "acme/api", "by": "c"}, "the hub c says that it owns acme/api"),
+        (
+            {"kind": "receipt_ended", "task_id": "t", "cause": "revoked"},
+            "the claim on task t was taken away, says the owner",
+        ),
         ({"kind": "moon_landed", "crew": ["a"], "id": "1:2"}, 'moon_landed {"crew": ["a"]}'),
     ],
 )
 def test_each_kind_of_event_is_a_line_for_people(event: dict[str, object], said: str) -> None:
     """The log names who, what and against whom; a kind unknown to this version is printed as it is."""
     at = 1_700_000_000.0
-    line = log.described({"at": at, **event})
+    line = entry.described({"at": at, **event})
     assert line.startswith(time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at)) + "  " + said)
+
+
+def test_every_kind_of_event_has_words_for_people() -> None:
+    """None is printed as it lies in the journal."""
+    assert set(entry.WORDS) == set(events.KINDS)
 
 
 def test_bookkeeping_is_not_shown_to_people() -> None:
     """Kept answers are of no interest to a reader of the log."""
-    assert log.described({"at": 0.0, "kind": "command_answered"}) == ""
+    assert entry.described({"at": 0.0, "kind": "command_answered"}) == ""
