@@ -11,7 +11,8 @@ from typing import Self
 class Proxy:
     """Listens on a free port and passes on to ``port``. Use it as a context manager.
 
-    ``swallow``: how many more connections get no answer, and are closed when the other side has answered;
+    ``swallow``: how many more connections that ask from now on get no answer, and are closed when the other side has
+    answered; one that only listens is no such connection;
     ``closed``: whether nobody is let in.
     """
 
@@ -19,9 +20,19 @@ class Proxy:
         self._target = port
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
-        self.swallow = 0
+        self._swallow = 0
+        self._asked: set[socket.socket] = set()
         self.closed = False
         self._lines: list[socket.socket] = []
+
+    @property
+    def swallow(self) -> int:
+        return self._swallow
+
+    @swallow.setter
+    def swallow(self, count: int) -> None:
+        self._asked.clear()
+        self._swallow = count
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._accept, daemon=True).start()
@@ -53,7 +64,7 @@ class Proxy:
                 continue
             try:
                 far = socket.create_connection(("127.0.0.1", self._target))
-            except OSError:
+            except OSError:  # the hub behind is down, which who asks is to hear as well
                 near.close()
                 continue
             self._lines += [near, far]
@@ -63,6 +74,7 @@ class Proxy:
     def _pass(self, near: socket.socket, far: socket.socket) -> None:
         with suppress(OSError):
             while data := near.recv(65536):
+                self._asked.add(near)
                 far.sendall(data)
             far.shutdown(socket.SHUT_WR)
 
@@ -70,8 +82,8 @@ class Proxy:
         with suppress(OSError):
             while data := far.recv(65536):
                 # A record of application data: the connection is kept, its handshake is over.
-                if self.swallow and data[:1] == b"\x17":
-                    self.swallow -= 1
+                if self._swallow and near in self._asked and data[:1] == b"\x17":
+                    self._swallow -= 1
                     break
                 near.sendall(data)
         for line in (near, far):

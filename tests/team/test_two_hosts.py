@@ -102,6 +102,9 @@ def test_without_the_owner_nothing_is_granted_and_what_was_covered_a_moment_ago_
     a.stop_hub()
     refused = b.synapse("claim", "docs", "--json", agent="ben")
     assert refused.code == 3 and refused.json()["reason"] == "OWNER_UNREACHABLE" and "a," in refused.json()["detail"]
+    # Nothing was sent, so nothing can have been done, and what is held is held as before.
+    assert "not known" not in refused.json()["detail"]
+    assert b.synapse("renew", "-t", "login", agent="ben").code == 3
     assert b.commit("src/a.py", "ben").code == 0
     refused = b.commit("docs/guide.md", "ben")
     assert refused.code == 1 and "OWNER_UNREACHABLE" in refused.text

@@ -103,7 +103,11 @@ class Forwarder:
                 # The answer to a key is given again, but what is refused once may be granted to a second copy.
                 if not reply.reason or (reply.alone and reply.reason not in _UNDECIDED):
                     self._settle(self._consequence(reply, errand, key, sending))
-            except (Unreachable, ValueError) as error:
+            except Unreachable as error:
+                if not error.sent:
+                    self._settle(_as_before(task, key))
+                return unreachable(link.name, str(error), after=error.sent)
+            except ValueError as error:
                 return unreachable(link.name, str(error), after=True)
         return reply
 
@@ -154,3 +158,8 @@ class Forwarder:
             turn.wanted -= 1
             if not turn.wanted:
                 del self._turns[task]
+
+
+def _as_before(task: TaskKey, key: str) -> SettleForward:
+    """Nothing of the command ``key`` has reached the owner."""
+    return SettleForward(namespace=task[0], task_id=task[1], key=key, ended=False)

@@ -77,7 +77,7 @@ class Line:
         try:
             _, connection = await loop.create_connection(_Connection, self._host, self._port, ssl=self._secured)
         except OSError as error:
-            raise NotConnected(str(error) or type(error).__name__) from error
+            raise NotConnected(error.strerror or str(error) or type(error).__name__) from error
         return connection
 
 

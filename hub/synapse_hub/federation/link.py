@@ -22,7 +22,14 @@ _SECOND_S = 1.05
 
 
 class Unreachable(Exception):
-    """No answer that can be understood. The text says why; whether the request took effect is not known."""
+    """No answer that can be understood. The text says why.
+
+    ``sent``: the request may have arrived, so whether it took effect is not known.
+    """
+
+    def __init__(self, why: str, *, sent: bool = True) -> None:
+        super().__init__(why)
+        self.sent = sent
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -73,6 +80,7 @@ class Link:
         Raises:
             Unreachable: nothing that can be understood came back within ``deadline_s``.
         """
+        sent = False
         try:
             async with asyncio.timeout(deadline_s):
                 try:
@@ -83,13 +91,13 @@ class Link:
                 except NotConnected:
                     return await self._once(method, target, headers, body)
                 except Broken:
-                    pass
+                    sent = True
                 reply = await self._once(method, target, headers, body)
                 return msgspec.structs.replace(reply, alone=False)
         except TimeoutError:
             raise Unreachable(f"it did not answer within {deadline_s:g} s") from None
         except (NotConnected, Broken) as error:
-            raise Unreachable(str(error)) from error
+            raise Unreachable(str(error), sent=sent or isinstance(error, Broken)) from error
 
     async def _once(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Reply:
         """One signed request. Raises: NotConnected, Broken, Unreachable."""
