@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synapse_hooks.tools.command import written
+from tests.faults import scale
+
+BASH = shutil.which("bash") or ""
 
 READ = [
     ("echo hi > a.txt", ["a.txt"]),
@@ -43,6 +50,19 @@ READ = [
     ("cat <x >/dev/null", ["/dev/null"]),
     ("cat <<<word > y", ["y"]),
     ("rm a\\ b", ["a b"]),
+    ("touch a\\\nb", ["ab"]),
+    ("touch -r ref -d now -at 2020 new", ["new"]),
+    ("mv -t d a; cp -rT a d; cp --parents a/b d", []),
+    ("cp -S .bak a b", ["b"]),
+    ("false && cd d; touch y", []),
+    ("true && cd d && touch y && cd e && touch z; touch x", ["d/y", "d/e/z"]),
+    ("cd d || cd e && touch y", []),
+    ("pushd d; touch y", []),
+    ("CDPATH=/x cd d; touch y", []),
+    ("[[ a > b ]] && touch y", []),
+    ('git add a && git commit -m "$(cat <<E\nsay "x > y"\nE\n)"', ["a"]),
+    ("echo ${a:->b c} $'\\' > d' `cat > e f`", []),
+    ("git restore -s HEAD a && git add -n b", ["a"]),
 ]
 
 
@@ -62,3 +82,49 @@ def test_a_copy_into_a_directory_writes_in_it(tmp_path: Path) -> None:
 def test_any_text_is_read_to_its_end(command: str) -> None:
     """No command, however broken, does more than name nothing."""
     assert all(path.startswith("/") for path in written(command, "/r"))
+
+
+PIECES = [
+    *("a", "b", "c", " ", " ", "\n", ";", "&&", "|", ">", ">>", "<", "2>", "#", "d/", "f ", "touch ", "echo ", "tee "),
+    *("cd d ", "true", "'a b'", '"a b"', "\\ ", "\\\\", "\\\n", '"a\'b"', "''", "$'a\\'b'", "${u:-a > b}", "`echo a`"),
+    *(
+        '"$(echo "a" > c)"',
+        "{a,b}",
+        "*",
+        "$u",
+        "[[ a > b ]]",
+        "<<<",
+        "(",
+        ")",
+        "pushd d ",
+        "cp f ",
+        "mv f ",
+        "-t d ",
+        "-r f ",
+    ),
+]
+
+
+@pytest.mark.skipif(not BASH, reason="the shell that is read like")
+@settings(max_examples=scale.times(300, 10_000), deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_whatever_is_named_is_what_the_shell_writes(command: str) -> None:
+    """Quoting, expansions, directories: what bash does without complaint agrees with what was read before."""
+    with tempfile.TemporaryDirectory() as scratch:
+        top = Path(scratch)
+        (top / "d").mkdir()
+        (top / "f").write_text("f")
+        os.utime(top / "f", (1, 1))
+        named = written(command, scratch)
+        if not named:
+            return
+        ended = subprocess.run(
+            [BASH, "-c", command], cwd=top, capture_output=True, stdin=subprocess.DEVNULL, check=False
+        )
+        if ended.returncode or ended.stderr:
+            return
+        for path in named:
+            # All else that is there was made; what `touch -r f` and `>>` write may look as it did.
+            untouched = path == f"{scratch}/f" and (top / "f").exists() and (top / "f").stat().st_mtime == 1
+            assert not untouched or "-r" in command or ">>" in command, (command, path)
+            assert os.path.lexists(path) or "mv " in command, (command, path)

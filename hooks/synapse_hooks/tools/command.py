@@ -21,6 +21,16 @@ _BEFORE = frozenset(("then", "do", "else", "if", "elif", "while", "until", "!", 
 _BLOCKS = frozenset(("if", "while", "until", "for", "case", "{", "function", "select"))
 _SED_VALUES = ("-e", "-f", "-l", "--expression", "--file", "--line-length")
 _GIT = ("add", "rm", "mv", "restore")
+# Options of commands that write what they name: those whose value is the next word, and those that make it uncertain
+# what is written, or whether.
+_VALUES = frozenset(("--date", "--reference", "--time", "--suffix", "--source", "--chmod", "--pathspec-from-file"))
+_SHORT_VALUES = {"touch": "drt", "cp": "S", "mv": "S", "git": "s"}
+_UNSURE = frozenset(
+    ("--target-directory", "--no-target-directory", "--parents", "--dry-run", "--patch", "--interactive")
+)
+_SHORT_UNSURE = {"cp": "tT", "mv": "tT", "git": "npie"}
+# Whatever these do, it may end in another directory.
+_ELSEWHERE = frozenset(("pushd", "popd", "builtin", "eval", "source", ".", "chdir"))
 
 
 class Token:
@@ -37,7 +47,8 @@ class Token:
 def written(command: str, cwd: str) -> list[str]:
     """The paths, each once, absolute if ``cwd`` is; nothing for a command that cannot be read."""
     here: str | None = cwd
-    nested = False  # in a block, which may or may not run
+    nested = "CDPATH" in command  # or in a block, which may or may not run
+    before, perhaps = "", False  # entered only if something else went well: certain as long as that goes on
     found: dict[str, None] = {}
     for words, targets, end in _commands(command):
         for target in targets:
@@ -47,12 +58,18 @@ def written(command: str, cwd: str) -> list[str]:
         if argv and argv[0].certain:
             name = argv[0].text.rpartition("/")[2]
             if name == "cd":
-                here = _entered(here, argv[1:]) if end in (";", "&&", "\n", "") and not nested else None
+                sure = end in (";", "&&", "\n", "") and before != "||" and not nested
+                here, perhaps = _entered(here, argv[1:]) if sure else None, perhaps or before == "&&"
+            elif name in _ELSEWHERE:
+                here = None
             elif name == "git":
                 _git(found, here, argv[1:])
             else:
-                for target in _TARGETS.get(name, _nothing)(argv[1:], here):
+                for target in _TARGETS.get(name, _nothing)(argv, here):
                     _add(found, here, target)
+        if perhaps and end != "&&":
+            here = None
+        before = end
     return list(found)
 
 
@@ -91,13 +108,28 @@ def _nothing(_: Sequence[Token], __: str | None) -> list[Token]:
 
 
 def _operands(words: Sequence[Token]) -> list[Token]:
-    """What is no option."""
+    """What is neither the command, the first of ``words``, nor an option or its value; nothing where one of the options
+    makes all the rest mean something else.
+    """
+    name = words[0].text.rpartition("/")[2]
+    valued, unsure = _SHORT_VALUES.get(name, ""), _SHORT_UNSURE.get(name, "")
     found, plain = [], False
-    for word in words:
-        if word.text == "--" and not plain:
+    rest = iter(words[1:])
+    for word in rest:
+        text = word.text
+        if text == "--" and not plain:
             plain = True
-        elif plain or not word.text.startswith("-") or not word.certain:
+        elif plain or not text.startswith("-") or text == "-" or not word.certain:
             found.append(word)
+        elif text.startswith("--"):
+            if text.partition("=")[0] in _UNSURE:
+                return []
+            if text in _VALUES:
+                next(rest, None)
+        elif set(unsure) & set(text):
+            return []
+        elif text[-1] in valued and not set(valued) & set(text[1:-1]):
+            next(rest, None)
     return found
 
 
@@ -109,7 +141,7 @@ def _sed(words: Sequence[Token], _: str | None) -> list[Token]:
     """The files of ``sed -i``; where it does not write in place it writes nothing."""
     in_place = scripted = False
     found: list[Token] = []
-    rest = iter(words)
+    rest = iter(words[1:])
     for word in rest:
         text = word.text
         if text in _SED_VALUES:
@@ -136,17 +168,14 @@ def _moved(words: Sequence[Token], here: str | None) -> list[Token]:
 
 
 def _copied(words: Sequence[Token], here: str | None) -> list[Token]:
-    """Of ``cp``: the files that are written."""
-    operands = _operands(words)
-    if len(operands) < 2 or any(word.text.startswith(("-t", "--target")) for word in words):
+    """Of ``cp``: the files that are written. What a whole directory is copied onto is not to be told."""
+    *sources, target = _operands(words) or [words[0]]
+    if not sources or not target.certain:
         return []
-    *sources, target = operands
-    if not target.certain:
-        return []
+    files = [one for one in sources if one.certain and not os.path.isdir(os.path.join(here or "/", one.text))]
     if not os.path.isdir(os.path.join(here or "/", target.text)):
-        return [target] if len(sources) == 1 and not target.text.endswith("/") else []
-    names = [os.path.basename(source.text.rstrip("/")) for source in sources if source.certain]
-    return [Token(os.path.join(target.text, name)) for name in names]
+        return [target] if len(files) == len(sources) == 1 and not target.text.endswith("/") else []
+    return [Token(os.path.join(target.text, os.path.basename(one.text))) for one in files]
 
 
 def _git(found: dict[str, None], here: str | None, words: Sequence[Token]) -> None:
@@ -155,7 +184,7 @@ def _git(found: dict[str, None], here: str | None, words: Sequence[Token]) -> No
         here, words = _entered(here, words[1:2]), words[2:]
     if not words or words[0].text not in _GIT or not words[0].certain:
         return
-    for word in _operands(words[1:]):
+    for word in _operands([Token("git"), *words[1:]]):
         if word.certain and not word.text.startswith(":") and here is not None:
             path = os.path.join(here, word.text)
             if not os.path.isdir(path) and "=" not in word.text:
@@ -191,6 +220,8 @@ def _commands(text: str) -> Iterator[tuple[list[Token], list[Token], str]]:
             words, targets, pending = [], [], ""
         elif token.operator:
             pending = token.text
+        elif not words and token.text == "[[":
+            return
         elif pending:
             if pending in _WRITING:
                 targets.append(token)
@@ -240,11 +271,13 @@ def _operator(text: str, at: int) -> str:
 
 
 def _word(text: str, at: int) -> tuple[Token | None, int]:
-    """The word at ``at`` and where it ends; None if it does not end."""
+    """The word at ``at`` and where it ends; None if it does not end, or holds what would have to be read by itself."""
     parts: list[str] = []
     certain = True
     while at < len(text) and text[at] not in " \t\n;&|<>()":
         c = text[at]
+        if c == "`" or text.startswith(("${", "$'", '$"'), at):
+            return None, at
         if c == "'":
             end = text.find("'", at + 1)
             if end < 0:
@@ -254,13 +287,13 @@ def _word(text: str, at: int) -> tuple[Token | None, int]:
         elif c == '"':
             end = text.find('"', at + 1)
             inside = text[at + 1 : end]
-            if end < 0 or "\\" in inside:
+            if end < 0 or any(start in inside for start in ("\\", "`", "$(", "${")):
                 return None, at
-            certain = certain and not set("$`!") & set(inside)
+            certain = certain and not set("$!") & set(inside)
             parts.append(inside)
             at = end + 1
         elif c == "\\":
-            parts.append(text[at + 1 : at + 2])
+            parts.append(text[at + 1 : at + 2].strip("\n"))  # at the end of a line the word goes on in the next
             at += 2
         else:
             certain = certain and c not in _UNCERTAIN
