@@ -66,13 +66,30 @@ def directory(env: Mapping[str, str]) -> str:
 def covering(root: str, env: Mapping[str, str]) -> list[str]:
     """The harnesses that ask before they edit in the project at ``root``, by its configuration or by the user's."""
     try:
-        if not os.access(f"{directory(env)}/{LAUNCHER}", os.X_OK):
+        if not _starts(f"{directory(env)}/{LAUNCHER}"):
             return []
     except CheckoutError:
         return []
     return [
         name for name, place in PLACES.items() if _names_us(f"{root}/{place.project}") or _names_us(place.users(env))
     ]
+
+
+def _starts(launcher: str) -> bool:
+    """Can it be run, and is there what it runs? An environment may be gone that it belonged to."""
+    found = {b"python": os.devnull, b"launch": ""}
+    try:
+        with open(launcher, "rb") as file:
+            lines = file.read(_LARGEST).split(b"\n")
+    except OSError:
+        return False
+    for line in lines:
+        name, _, value = line.partition(b"=")
+        if name in found:
+            found[name] = os.fsdecode(value[1:-1].replace(b"'\\''", b"'"))
+    return (
+        os.access(launcher, os.X_OK) and os.access(found[b"python"], os.X_OK) and os.access(found[b"launch"], os.R_OK)
+    )
 
 
 def _names_us(path: str) -> bool:

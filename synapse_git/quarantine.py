@@ -148,6 +148,15 @@ def replace(
     return kept
 
 
+def forget_begun(kept: Entry, target: bytes) -> None:
+    """Drop an entry whose writer was killed before anything was replaced, if its content still stands at ``target``."""
+    try:
+        if not kept.replaced and standing(target)[0] == kept.about["sha256"]:
+            _drop(kept)
+    except Doubt:
+        pass
+
+
 def standing(target: bytes) -> tuple[str | None, int]:
     """The SHA-256 of what stands at ``target`` and its mode; None where nothing does. Raises: Doubt."""
     try:

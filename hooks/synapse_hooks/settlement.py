@@ -11,7 +11,7 @@ import time
 
 from synapse_git import checkout, explain, git, identity, policy, scope, starter
 from synapse_git.constants import CLIENT_DEADLINE_SECONDS, MAX_DECLARED_PATHS
-from synapse_git.errors import HubUnreachable
+from synapse_git.errors import CheckoutError, HubUnreachable
 from synapse_git.record import FOLDER
 from synapse_hooks import changes, commits, judged, verdict
 
@@ -163,8 +163,14 @@ def give_back(line: Line, claim: dict[str, Any], kept: Sequence[str], env: Mappi
 
 
 def unfinished(there: Checkout, env: Mapping[str, str]) -> bytes:
-    """What is changed or untracked in the checkout, as NUL-terminated paths. Ignored files are nobody's work."""
-    _, output, _ = git.ask(["-C", there.root, *_STATUS], git.scrubbed(env))
+    """What is changed or untracked in the checkout, as NUL-terminated paths. Ignored files are nobody's work.
+
+    Raises:
+        CheckoutError: Git does not tell.
+    """
+    status, output, complaint = git.ask(["-C", there.root, *_STATUS], git.scrubbed(env))
+    if status:
+        raise CheckoutError(complaint.removeprefix("fatal: "))
     return b"".join(entry[3:].rstrip(b"/") + b"\0" for entry in output.split(b"\0")[:-1])
 
 

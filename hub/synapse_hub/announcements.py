@@ -32,7 +32,8 @@ class Announcements:
         for path, one in entries:
             key = (tree, path)
             self._said.setdefault(key, deque(maxlen=_PER_PATH)).append(one)
-            self._order.append((one.at, key))
+            # What was judged first may be said last, and is looked for from the end.
+            self._order.append((max(one.at, self._order[-1][0]) if self._order else one.at, key))
             self.enter(tree, one.agent, one.at)
         self._forget(self._order[-1][0] if self._order else 0.0)
 

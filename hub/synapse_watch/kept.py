@@ -38,12 +38,13 @@ class Kept:
         except OSError:
             self.forget(path)
 
-    def last(self, path: bytes, owner: str, mark: Mark) -> tuple[bytes, int] | None:
-        """What ``owner`` had written when the file looked like ``mark``, and its mode."""
+    def last(self, path: bytes, owner: str, mark: Mark | None) -> tuple[bytes, int] | None:
+        """What ``owner`` had written when the file looked like ``mark`` (None: when it was seen last), and its mode."""
         try:
             with open(self._file(path), "rb") as file:
                 whose, looked, mode = json.loads(file.readline())
-                return (file.read(), mode) if (whose, tuple(looked)) == (owner, mark) else None
+                known = whose == owner and mark in (None, tuple(looked))
+                return (file.read(), mode) if known else None
         except (OSError, ValueError):
             return None
 

@@ -108,8 +108,10 @@ class Patrol:
         self._origin.stand(self._origin.look())
         now = time.time()
         found, self._picture = Picture({}, min(self._since, now)).missed(self._truth.dirty(), self._look, now)
-        # Since when something is gone nothing tells.
-        self._judge([path for path in found if content.look(self._full(path))] if self._since < now else [])
+        missed = [path for path in found if self._since < now and self._gone_since(path)]
+        for path in missed:
+            self._restore.resume(path)
+        self._judge(missed)
         self._now(*opened)
         self._look_due = time.monotonic() + (_NOW_AND_THEN_S if opened[0] == "live" else _DEGRADED_S)
 
@@ -303,6 +305,15 @@ class Patrol:
                 self._now(*self._open())
         pause = _DEGRADED_S if self._state[0] == "degraded" else _NOW_AND_THEN_S
         self._look_due = max(time.monotonic() + pause, self._look_ended + _LOOK_SHARE * self._look_cost_s)
+
+    def _gone_since(self, path: bytes) -> bool:
+        """Is it there, or has the directory changed in which it was? Nothing else tells since when it is gone."""
+        while path and not content.look(self._full(path)):
+            path = os.path.dirname(path)
+            found = content.look(self._full(path))
+            if found:
+                return found.st_mtime >= self._since
+        return bool(path)
 
     def _look(self, path: bytes) -> tuple[Mark, float]:
         found = content.look(self._full(path))

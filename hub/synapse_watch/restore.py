@@ -17,6 +17,9 @@ from synapse_watch.picture import Mark
 from synapse_watch.report import Edit, Report
 from synapse_watch.truth import Truth, Unanswered
 
+# How a file was seen that changed while nobody watched: as the watcher before saw it last, if it kept that.
+_UNSEEN: Mark = (-1,)
+
 log = logging.getLogger("synapse_watch")
 
 
@@ -50,6 +53,10 @@ class Restore:
     def unfinished(self, path: bytes) -> bool:
         """Was something else than what Git has seen there before the change that is being looked into?"""
         return bool(self._before.get(path))
+
+    def resume(self, path: bytes) -> None:
+        """It has changed since another watcher ended, perhaps in the midst of putting it back."""
+        self._before[path] = _UNSEEN
 
     def approve(self, path: bytes, owner: str) -> None:
         """The change is its holder's: this is the content to come back to."""
@@ -85,7 +92,7 @@ class Restore:
         """The holder's content before the change: what was seen then, else what Git had."""
         if before is None:
             return self._truth.staged(edit.path)
-        return self._kept.last(edit.path, edit.owner, before)
+        return self._kept.last(edit.path, edit.owner, None if before == _UNSEEN else before)
 
     def _replace(self, edit: Edit, seen: Content, content: tuple[bytes, int], moment: tuple[object, ...]) -> str:
         data, mode = content
@@ -119,9 +126,12 @@ class Restore:
             kept.note_reported()
 
     def catch_up(self) -> None:
-        """Report what a watcher that was killed had put back."""
+        """Report what a watcher that was killed had put back, and forget what it had only begun to."""
         for kept in quarantine.entries(self._here.git_dir):
-            self.report(kept)
+            if kept.about.get("task_id") and not kept.replaced:
+                quarantine.forget_begun(kept, self._full(scope.to_bytes(kept.path)))
+            else:
+                self.report(kept)
 
     def _full(self, path: bytes) -> bytes:
         return os.fsencode(self._here.root) + b"/" + path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import address, binding, policy, scope
+from synapse_git import address, binding, client, explain, policy, scope
 from synapse_git.cli import guard, phrase, register
 from synapse_git.cli import submodules as inner
 from synapse_git.cli.finding import Finding
@@ -12,7 +12,7 @@ from synapse_git.errors import CheckoutError, HubUnreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from synapse_git.checkout import Checkout
     from synapse_git.cli.call import Call
@@ -62,6 +62,20 @@ def agents(call: Call, here: Checkout) -> Iterator[Finding]:
             elif scope_name == "user" and agent["found"] and name not in asking:
                 install = f"synapse-git agents install {name}"
                 yield Finding(None, f"{name} does not ask before it edits; its commits are judged", install)
+
+
+def watchers(call: Call, roots: Collection[str]) -> Iterator[Finding]:
+    """How each of ``roots`` is watched where somebody holds something."""
+    for item in client.query(call.hub, "/v2/worktrees").document["worktrees"]:
+        root, watch = explain.wire_path(item["root"]), item["watch"]
+        if root not in roots or not item["agents"]:
+            continue
+        if watch["state"] == "live":
+            yield Finding(True, f"the watcher sees every change in {root}")
+        elif watch["state"] == "degraded":
+            yield Finding(None, f"the watcher in {root} may see changes late: {watch['reason']}")
+        elif watch["reason"]:
+            yield Finding(None, f"nobody watches {root}: {watch['reason']}", "synapse-git watch, and see what it says")
 
 
 def submodules(

@@ -80,6 +80,7 @@ def examine(call: Call) -> Iterator[Finding]:
         yield from checkup.submodules(call, standings, layers)
         yield from checkup.policies(here)
         yield from checkup.agents(call, here)
+        yield from checkup.watchers(call, standings.keys())
     # A worktree can only be added where there is a commit.
     fit = here and standings[here.root].cover and worktrees.born(here.root, call.env)
     yield _proof(call, here if fit else None)

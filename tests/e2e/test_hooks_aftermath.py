@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from synapse_git import policy
+from synapse_git import checkout, policy
+from synapse_git.errors import CheckoutError
+from synapse_hooks import settlement
 from tests.box import Box
 from tests.hooking import allowed, claim, log, script
 
@@ -45,6 +47,13 @@ def releasing(box: Box, repo: Path) -> Path:
 
 
 # ---- release_on = commit ----
+
+
+def test_what_git_does_not_tell_is_not_taken_for_finished(box: Box, repo: Path) -> None:
+    """A broken index says nothing of what is changed, so nothing goes back by it."""
+    (repo / ".git/index").write_bytes(b"broken")
+    with pytest.raises(CheckoutError, match="index"):
+        settlement.unfinished(checkout.find(str(repo), box.env), box.env)
 
 
 def test_what_is_committed_goes_back_and_the_rest_is_kept(box: Box, releasing: Path) -> None:

@@ -309,6 +309,7 @@ _WATCHERS = [
     broken("an agent is accused as generously as it is excused", (ATTRIBUTION, "if abs(at - when) <= _CLOSE_S", "if abs(at - when) <= EDIT_SLACK_SECONDS")),
     broken("a subagent is a stranger to its session", (ATTRIBUTION, "or acts_for(agent, holder) or acts_for(holder, agent) for", "for")),
     broken("what a holder wrote before is strange when it comes back", (ATTRIBUTION, "if any(one.written and one.sha256 == change.sha256 for one in own):", "if not own:")),
+    broken("what was judged first hides what came after", (ANNOUNCEMENTS, "max(one.at, self._order[-1][0]) if self._order else one.at", "one.at")),
     broken("announcements are never forgotten", (ANNOUNCEMENTS, "if one.at > now - EDIT_MEMORY_SECONDS]", "if one.at]")),
     broken("announcements have no bound", (ANNOUNCEMENTS, "len(self._order) > MAX_REMEMBERED_EDITS", "not self._order")),
     broken("presence lasts for ever", (ANNOUNCEMENTS, "where == tree and at > now - PRESENCE_SECONDS}", "where == tree and at}")),

@@ -84,6 +84,14 @@ def test_alone_is_undisputed_unless_another_has_said_something() -> None:
     assert not undisputed(claim(), change, Told([], BOTH))
 
 
+def test_an_intent_is_found_whatever_was_said_after_it() -> None:
+    """What was judged earlier may be written down later: that hides nothing."""
+    tree, said = ("", "wt:1"), Announcements()
+    said.add(tree, [("a", Announced("bo", NOW))])
+    said.add(tree, [("b", Announced("cy", NOW - 1))])
+    assert list(said.intended(NOW - 0.5)) == [(tree, "a")]
+
+
 def test_announcements_are_forgotten_by_age_and_by_number() -> None:
     """Memory stays bounded, and the newest word on each path is the last to go."""
     tree, said = ("", "wt:1"), Announcements()

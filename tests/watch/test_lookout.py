@@ -78,3 +78,24 @@ def test_a_worktree_without_the_guard_is_watched_on_request_only(box: Box) -> No
     with watching(box):
         until(lambda: worktree(box)["watch"]["foreground"])
     until(lambda: live(box) and not worktree(box)["watch"]["foreground"])
+
+
+def test_doctor_and_status_tell_what_covers_a_worktree_now(box: Box, repo: Path) -> None:
+    """A watcher at work, one that is gone, tool hooks that start nothing any more, a guard that was taken out."""
+    box.done("synapse-git", "agents", "install", "claude")
+    claim(box, "ana", "src", task="t1")
+    until(lambda: live(box))
+    assert worktree(box)["layers"] == ["guard", "tools", "watcher"]
+    assert f"the watcher sees every change in {repo}" in box.synapse("doctor").out
+    launcher = box.home / ".local/share/synapse-git/agent-hook"
+    text = launcher.read_text()
+    launcher.write_text(text.replace("python='", "python='/gone"))
+    assert "tools" not in worktree(box)["layers"]
+    assert "claude may edit unasked" in box.synapse("doctor").out
+    (child,) = children(box)
+    os.kill(child, signal.SIGKILL)
+    until(lambda: worktree(box)["watch"]["state"] == "off")
+    assert "no watcher: the watcher ended (-9)" in box.synapse("status").out
+    box.done("synapse-git", "uninstall")
+    until(lambda: not children(box))
+    assert worktree(box)["layers"] == []
