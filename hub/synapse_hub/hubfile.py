@@ -12,6 +12,8 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from synapse_git.constants import MAX_NAME_BYTES
+
 NAME = "hub.toml"
 _MAX_BYTES = 1_048_576
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
@@ -173,6 +175,8 @@ def _check(file: HubFile) -> None:
     for name, namespace in file.namespaces.items():
         if name.startswith("local:") or not name.strip() or not name.isprintable():
             raise Wrong(f"{name!r} cannot be the name of a namespace that hubs share", name)
+        if len(name.encode()) > MAX_NAME_BYTES:
+            raise Wrong(f"{name[:40]}… is no name of a namespace: {MAX_NAME_BYTES} bytes are the limit", name)
         if not all(remote.strip() and remote.isprintable() for remote in namespace.remotes):
             raise Wrong(f'[namespaces."{name}"]: a remote is a URL', name, "remotes")
         for hub in (namespace.owner, *namespace.members):

@@ -110,6 +110,10 @@ def _hub(env: Mapping[str, str]) -> Finding:
     except SynapseError as error:
         log = starter.log_file(address.state_dir(env))
         return Finding(False, f"no hub that grants: {error}", f"read {log}; then: synapse-git hub start")
+    if broken := health.get("team_broken"):
+        return Finding(
+            False, str(broken), "mend the file; the hub reads it again when it is told: synapse-git hub stop"
+        )
     return Finding(True, f"the hub grants (pid {health['pid']}, version {health['version']}, {health['journal']})")
 
 
@@ -149,8 +153,9 @@ def _proof(call: Call, here: Checkout | None) -> Finding:
     from synapse_git.cli import probe
 
     where = f"a scratch worktree of {here.root}" if here else "a scratch repository"
-    if wrong := probe.attempt(call, here):
-        return Finding(False, f"{wrong} (tried in {where})", "synapse-git install" if here else "")
+    wrong, mend = probe.attempt(call, here)
+    if wrong:
+        return Finding(False, f"{wrong} (tried in {where})", mend)
     return Finding(True, f"a commit of what another agent holds was refused (tried in {where})")
 
 

@@ -59,6 +59,7 @@ def _tell(call: Call, health: Mapping[str, Any]) -> None:
         return
     team = health.get("team")
     called = f"team: called {team}, see synapse-git team status" if team else f"team: none, so it {explain.ALONE}"
+    called = health.get("team_broken") or called
     output.result(
         f"hub {health['hub_id']} is running (pid {health['pid']}, version {health['version']}) and grants\n"
         f"socket {health['socket']}\njournal {health['journal']}, seq {health['seq']}\nlog {_log(call.env)}\n{called}"

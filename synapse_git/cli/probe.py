@@ -128,9 +128,12 @@ def _must(argv: list[str], env: Mapping[str, str], cwd: str) -> None:
         raise CheckoutError(f"{' '.join(argv[:1] + argv[-3:])} ended with {ended.status}: {ended.said}")
 
 
-def attempt(call: Call, here: Checkout | None) -> str:
-    """The proof, in ``here`` if given: what is wrong, '' if nothing is."""
+def attempt(call: Call, here: Checkout | None) -> tuple[str, str]:
+    """The proof, in ``here`` if given: what is wrong, '' if nothing is; and what to type."""
+    mend = "synapse-git install" if here else ""
     try:
-        return in_worktree(call, here) if here else in_scratch(call)
+        return (in_worktree(call, here) if here else in_scratch(call)), mend
     except SynapseError as error:
-        return f"the guard could not be tried: {error}"
+        # No installing makes the owner of the namespace answer.
+        elsewhere = error.reason in ("OWNER_UNREACHABLE", "UNGOVERNED", "CONTESTED")
+        return f"the guard could not be tried: {error}", "synapse-git team status" if elsewhere else mend

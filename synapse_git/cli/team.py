@@ -97,6 +97,8 @@ def status(call: Call) -> int:
         return 0
     if told["broken"]:
         output.result(told["broken"])
+        if not told["id"]:
+            return 0
     if not told["namespaces"]:
         output.result(
             f"this hub is in no team. It grants what is asked of it here and {explain.ALONE}: "

@@ -155,6 +155,9 @@ def test_a_file_that_is_gone_or_broken_grants_nothing(team: tuple[Host, Host]) -
             heard(host)
             until(partial(_ungoverned, host))
             assert host.commit("docs/guide.md", "ana").code == 1
+            if broken and "ownr" in broken:
+                assert "hub.toml" in host.synapse("hub", "status").out
+                assert "hub.toml" in host.synapse("team", "status").out
             host.done("git", "reset", "-q", "--hard")
         file.write_text(text)
         heard(host)
@@ -170,6 +173,12 @@ def test_a_token_counts_once_and_only_for_the_hub_it_is_of(box: Box, tmp_path: P
         assert join(b, url, token).code == 0
         assert "used up" in join(c, url, token).text
         assert "no token" in join(c, url, "nonsense").text
+        _, fresh = found(a, "--remote", "git@example.org:acme/api.git")
+        assert join(c, "https://127.0.0.1:1", fresh).code == 3
+        assert "no address of a hub" in join(c, "nonsense", fresh).text
+        taken = a.synapse("team", "init", "other/name", "--remote", "https://example.org/acme/api", "--json")
+        assert taken.code == 1 and NAMESPACE in taken.json()["detail"]
+        assert a.synapse("team", "init", "x" * 257, "--json").json()["reason"] == "INVALID_REQUEST"
         _, foreign = found(c)
         refused = join(b, url, foreign)
         assert refused.code == 1 and "not the hub that gave the token out" in refused.text

@@ -20,6 +20,8 @@ from synapse_hub.federation.line import Broken, Line, NotConnected
 from synapse_hub.federation.link import Reply, Unreachable, read
 from synapse_hub.hubfile import HubFile, Namespace, Peer
 
+_INVALID, _AWAY = "INVALID_REQUEST", "OWNER_UNREACHABLE"
+
 
 class Admission(msgspec.Struct, frozen=True):
     """What it is told in return: who let it in, and into what."""
@@ -32,7 +34,11 @@ class Admission(msgspec.Struct, frozen=True):
 
 
 class CannotJoin(Exception):
-    """The text says why, and what to do."""
+    """The text says why, and what to do; ``reason`` is its code."""
+
+    def __init__(self, text: str, reason: str = "NOT_AUTHORISED") -> None:
+        super().__init__(text)
+        self.reason = reason
 
 
 def own_name(hub_id: str) -> str:
@@ -76,14 +82,14 @@ async def certificate_at(url: str, expected: bytes) -> str:
     """
     parts = urlsplit(url)
     if parts.scheme != "https" or not parts.hostname or not parts.port or parts.path not in ("", "/"):
-        raise CannotJoin(f"{url} is no address of a hub. It is https://HOST:PORT, as team init printed it")
+        raise CannotJoin(f"{url} is no address of a hub. It is https://HOST:PORT, as team init printed it", _INVALID)
     blind = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     blind.check_hostname, blind.verify_mode = False, ssl.CERT_NONE
     try:
         async with asyncio.timeout(OWNER_DEADLINE_SECONDS):
             _, writer = await asyncio.open_connection(parts.hostname, parts.port, ssl=blind)
     except (OSError, TimeoutError) as error:
-        raise CannotJoin(f"nobody answers at {url}: {error or 'no answer in time'}") from error
+        raise CannotJoin(f"nobody answers at {url}: {_why(error)}. Is the owner's hub running?", _AWAY) from error
     try:
         found = writer.get_extra_info("ssl_object").getpeercert(binary_form=True) or b""
     finally:
@@ -105,12 +111,17 @@ async def apply_at(url: str, certificate: str, application: TeamAdmitBody) -> Ad
             found = await line.exchange("POST", "/v2/team/admit", headers, msgspec.json.encode(application))
         reply: Reply = read(found.status, found.body, found.headers)
     except (NotConnected, Broken, Unreachable, TimeoutError) as error:
-        raise CannotJoin(f"{url} broke off: {error or 'no answer in time'}. Try again") from error
+        raise CannotJoin(f"{url} broke off: {_why(error)}. Try again", _AWAY) from error
     finally:
         line.close()
     if reply.reason:
-        raise CannotJoin(f"{reply.document.get('detail')}. {reply.document.get('fix', '')}".strip())
+        raise CannotJoin(f"{reply.document.get('detail')}. {reply.document.get('fix', '')}".strip(), reply.reason)
     try:
         return msgspec.convert(reply.document, Admission)
     except msgspec.ValidationError as error:
         raise CannotJoin(f"{url} gave an answer that this version does not understand: {error}") from error
+
+
+def _why(error: Exception) -> str:
+    """In words, without the number that the operating system has for it."""
+    return getattr(error, "strerror", None) or str(error) or "no answer in time"

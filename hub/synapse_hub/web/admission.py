@@ -51,7 +51,7 @@ async def join(desk: Desk, request: Request) -> Response:
         _compatible(before, offered)
         admission = await joining.apply_at(body.url, certificate, application)
     except joining.CannotJoin as error:
-        raise Rejected("NOT_AUTHORISED", str(error)) from None
+        raise Rejected(error.reason, str(error)) from None
     async with desk.team.turn:
         _compatible(file := named(desk, body.name), admission)
         await change(desk, joining.joined(file, body.url, certificate, admission))

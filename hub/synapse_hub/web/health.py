@@ -34,4 +34,5 @@ async def health(desk: Desk, _: Request) -> Response:
         journal=desk.journal_path,
         claims=len(desk.hub.state.claims),
         team=desk.team.id,
+        team_broken=desk.team.broken,
     )

@@ -10,6 +10,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from synapse_git.governed import canonical
 from synapse_git.protocol import TeamInitBody, TeamLeaveBody
 from synapse_hub import hubfile
 from synapse_hub.core.commands import FreeNamespace
@@ -43,6 +44,13 @@ def _owning(file: HubFile, body: TeamInitBody) -> HubFile:
     known = file.namespaces.get(body.namespace)
     if known is not None and known.owner != file.id:
         raise Rejected("INVALID_REQUEST", f"{body.namespace} is owned by {known.owner}", "Ask its owner for a token")
+    for name, entry in file.namespaces.items():
+        if name != body.namespace and (taken := {*map(canonical, entry.remotes)} & {*map(canonical, body.remotes)}):
+            raise Rejected(
+                "INVALID_REQUEST",
+                f"the repository {min(taken)} belongs to {name} already, and a repository belongs to one namespace",
+                f"Another hub joins with: synapse-git team init {name}. Or say whose remotes these are: --remote URL",
+            )
     remotes = tuple(dict.fromkeys((*(known.remotes if known else ()), *body.remotes)))
     exclusion = body.exclusion or (known.exclusion if known else "repository")
     entry = Namespace(owner=file.id, remotes=remotes, exclusion=exclusion, members=known.members if known else ())
