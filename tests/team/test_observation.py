@@ -54,3 +54,52 @@ def test_inv_mh_2_what_peers_told_grants_nothing_and_says_how_old_it_is(team: tu
     a.done("synapse-git", "hub", "start")
     a.done("synapse-git", "release", "-t", "login", agent="ana")
     until(lambda: peers(b)["a"]["standing"] == "following" and not told(b))
+
+
+def inbox(host: Host, agent: str) -> str:
+    return host.synapse("inbox", agent=agent).out
+
+
+def test_a_holder_on_another_host_is_told_what_concerns_it(team: tuple[Host, Host]) -> None:
+    """Conflict, override, handover and a forced release reach its own inbox, in names that it can use."""
+    a, b = team
+    b.done("synapse-git", "claim", "src/a.py", "-t", "login", agent="ben")
+    assert a.synapse("claim", "src", agent="ana").code == 1
+    until(lambda: "a/ana was refused a claim of src" in inbox(b, "ben"))
+    a.write("src/a.py", "over it\n")
+    a.done("git", "commit", "-qam", "x", agent="ana", env={"SYNAPSE_OVERRIDE": "it burns"})
+    until(lambda: "a/ana went over your claim" in inbox(b, "ben") and "it burns" in inbox(b, "ben"))
+    a.done("synapse-git", "release", "-t", "login", "--force", "--reason", "gone home", agent="ana")
+    until(lambda: "a/ana took task login" in inbox(b, "ben"))
+    assert inbox(b, "ben").count("gone home") == 1
+    a.done("synapse-git", "claim", "docs", "-t", "docs", agent="ana")
+    a.done("synapse-git", "handoff", "b/ben", "-t", "docs", agent="ana")
+    until(lambda: "a/ana handed task docs" in inbox(b, "ben"))
+    assert "nothing waits" in inbox(b, "cy")
+
+
+def test_an_override_is_told_to_the_holder_at_the_owner(team: tuple[Host, Host]) -> None:
+    """Made on a member's machine, against what an agent of the owner's holds."""
+    a, b = team
+    a.done("synapse-git", "claim", "src/a.py", "-t", "login", agent="ana")
+    b.write("src/a.py", "over it\n")
+    b.done("git", "commit", "-qam", "x", agent="ben", env={"SYNAPSE_OVERRIDE": "it burns"})
+    until(lambda: "b/ben went over your claim" in inbox(a, "ana"))
+
+
+def test_agents_of_two_hosts_talk_to_each_other(team: tuple[Host, Host]) -> None:
+    """Either way, each letter once, over a restart of either hub; nobody speaks under another's name."""
+    a, b = team
+    b.done("synapse-git", "send", "--to", "a/ana", "may I", agent="ben")
+    assert "b/ben" in inbox(a, "ana") and "may I" in inbox(a, "ana")
+    b.stop_hub()
+    a.done("synapse-git", "send", "--to", "b/ben", "you may", agent="ana")
+    a.stop_hub()
+    b.done("synapse-git", "hub", "start")
+    a.done("synapse-git", "hub", "start")
+    until(lambda: "you may" in inbox(b, "ben"), 20.0)
+    a.stop_hub()
+    a.done("synapse-git", "hub", "start")
+    until(lambda: peers(b)["a"]["standing"] == "following")
+    assert inbox(b, "ben").count("you may") == 1
+    assert b.synapse("send", "--to", "a/ana", "me", "--json", agent="a/cy").json()["reason"] == "NAME_OWNED"

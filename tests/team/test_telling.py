@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from synapse_hub.core.commands import SaveCheckpoint, UpdateTask
-from synapse_hub.federation.observation.tidings import AnyTiding, Asserted, ClaimHeld, PictureBegun
+from synapse_hub.core.commands import Acknowledge, SaveCheckpoint, SendMessage, UpdateTask
+from synapse_hub.federation.observation.tidings import AnyTiding, Asserted, ClaimHeld, Letter, PictureBegun
 from synapse_hub.federation.observation.view import View
 from synapse_hub.federation.team import Team
 from synapse_hub.hubfile import HubFile, Namespace, Peer
@@ -163,3 +163,15 @@ def _held(task_id: str) -> ClaimHeld:
         granted_at=4000.0,
         lease_expires_at=5010.0,
     )
+
+
+def test_letters_for_agents_of_the_peer_are_told_until_they_are_acknowledged(teller: Teller) -> None:
+    """Nobody else's, in the picture as afterwards."""
+    for turn in ("first", "second"):
+        for to in ("b/ben", "ben", "c/cy", "bb/ben", None):
+            teller.rig.answer(SendMessage(agent="ana", to=to, body=f"{turn} for {to}"))
+        (letter,) = (one for one in teller.hear() if isinstance(one, Letter))
+        assert (letter.sender, letter.to, letter.body) == ("a/ana", "ben", f"{turn} for b/ben")
+    teller.rig.answer(Acknowledge(agent="b/ben", seq=letter.seq))
+    teller.view.picture = ""
+    assert not any(isinstance(one, Letter) for one in teller.hear())

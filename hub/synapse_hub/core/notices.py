@@ -12,12 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from synapse_git.constants import HUB_AGENT, MAX_MESSAGE_BYTES, MAX_NAMED_CONFLICTS
 from synapse_git.protocol import WirePath, from_wire
 from synapse_git.scope import show
-from synapse_hub.core.claim import Claim
+from synapse_hub.core.claim import Claim, peer_of
 from synapse_hub.core.events import AnyEvent
 from synapse_hub.core.events.base import Holder
 from synapse_hub.core.events.claims import ClaimDenied, ClaimGranted, ClaimReleased, LeaseExpired, TaskHandedOff
 from synapse_hub.core.events.guard import ForeignEditSeen, GuardDenied, GuardOverridden
 from synapse_hub.core.events.talk import MessageSent
+from synapse_hub.core.events.team import ClaimRevoked
 from synapse_hub.core.state import State
 
 # Whom it is for, what it is about (the same is said once within a while; '' is always said), the text.
@@ -52,11 +53,13 @@ def _words(state: State, events: Sequence[AnyEvent]) -> Iterator[Word]:
             case LeaseExpired():
                 over.append(event)
             case ClaimDenied() | GuardDenied():
-                yield from _conflict(event)
+                yield from _conflict(state, event)
             case GuardOverridden():
-                yield from _override(event)
+                yield from _override(state, event)
             case ForeignEditSeen():
-                yield from _foreign(event)
+                yield from _foreign(state, event)
+            case ClaimRevoked():
+                yield from _takeover(state, event)
             case ClaimReleased() if event.forced and event.by != event.owner:
                 yield from _takeover(state, event)
             case TaskHandedOff():
@@ -67,11 +70,22 @@ def _words(state: State, events: Sequence[AnyEvent]) -> Iterator[Word]:
         yield from _expiry(state, over, events)
 
 
-def _conflict(event: ClaimDenied | GuardDenied) -> Iterator[Word]:
+def _called(state: State, name: str, to: str, namespace: str) -> str:
+    """The agent ``name`` as ``to`` knows it: on another host, agents of this one have its name before their own."""
+    peer, known = peer_of(state.principal_of(to)), state.team.governed.get(namespace)
+    if not peer or known is None:
+        return name
+    if name.startswith(f"{peer}/"):
+        return name.removeprefix(f"{peer}/")
+    return name if peer_of(state.principal_of(name)) else f"{known.owner}/{name}"
+
+
+def _conflict(state: State, event: ClaimDenied | GuardDenied) -> Iterator[Word]:
     for holder in _others(event.holders, event.agent):
+        agent = _called(state, event.agent, holder.owner, holder.namespace)
         about = f"conflict {event.agent} {holder.namespace} {holder.task_id}"
         if isinstance(event, GuardDenied) and event.moved:
-            yield holder.owner, f"moved {about}", _moved(event, holder)
+            yield holder.owner, f"moved {about}", _moved(event, holder, agent)
             continue
         if isinstance(event, GuardDenied):
             did = f"{_REFUSED[event.action]} {_changed(event)}, which you hold"
@@ -82,36 +96,37 @@ def _conflict(event: ClaimDenied | GuardDenied) -> Iterator[Word]:
         yield (
             holder.owner,
             about,
-            f"{event.agent} {did} for task {holder.task_id}. When you are done: synapse-git release -t "
-            f"{_shell(holder.task_id)}, or hand it over: synapse-git handoff {_shell(event.agent)} -t "
+            f"{agent} {did} for task {holder.task_id}. When you are done: synapse-git release -t "
+            f"{_shell(holder.task_id)}, or hand it over: synapse-git handoff {_shell(agent)} -t "
             f"{_shell(holder.task_id)}",
         )
 
 
-def _moved(event: GuardDenied, holder: Holder) -> str:
+def _moved(event: GuardDenied, holder: Holder, agent: str) -> str:
     return (
-        f"{_changed(event)}, which you hold for task {holder.task_id}, changed under you: {event.agent} merged, "
+        f"{_changed(event)}, which you hold for task {holder.task_id}, changed under you: {agent} merged, "
         "checked out or reset to commits made elsewhere. Look before you go on: git status, git log"
     )
 
 
-def _override(event: GuardOverridden) -> Iterator[Word]:
+def _override(state: State, event: GuardOverridden) -> Iterator[Word]:
     for holder in _others(event.holders, event.agent):
+        agent = _called(state, event.agent, holder.owner, holder.namespace)
         text = (
-            f"{event.agent} went over your claim (task {holder.task_id}) with a {event.action} that changes "
+            f"{agent} went over your claim (task {holder.task_id}) with a {event.action} that changes "
             f'{_changed(event)}: "{show(event.reason_text)}". Look at it: git log; ask: synapse-git send --to '
-            f"{_shell(event.agent)} TEXT"
+            f"{_shell(agent)} TEXT"
         )
         yield holder.owner, "", text
 
 
-def _foreign(event: ForeignEditSeen) -> Iterator[Word]:
-    who = event.agent or "somebody unknown"
+def _foreign(state: State, event: ForeignEditSeen) -> Iterator[Word]:
     paths = _changed(event)
     kept = (
         f" What was written there is kept: synapse-git quarantine show {event.quarantine}." if event.quarantine else ""
     )
     for holder in _others(event.holders, event.agent):
+        who = _called(state, event.agent, holder.owner, holder.namespace) if event.agent else "somebody unknown"
         about = f"edit {event.agent} {holder.namespace} {holder.task_id}"
         yield (
             holder.owner,
@@ -119,21 +134,23 @@ def _foreign(event: ForeignEditSeen) -> Iterator[Word]:
             f"{who} changed {paths}, which you hold for task {holder.task_id}.{kept} Look at it: git diff",
         )
         if event.agent:
+            owner = _called(state, holder.owner, event.agent, holder.namespace)
             yield (
                 event.agent,
                 about,
-                f"you changed {paths}, which {holder.owner} holds for task {holder.task_id}.{kept} "
-                f"Take it back, or ask: synapse-git send --to {_shell(holder.owner)} TEXT",
+                f"you changed {paths}, which {owner} holds for task {holder.task_id}.{kept} "
+                f"Take it back, or ask: synapse-git send --to {_shell(owner)} TEXT",
             )
 
 
-def _takeover(state: State, event: ClaimReleased) -> Iterator[Word]:
+def _takeover(state: State, event: ClaimReleased | ClaimRevoked) -> Iterator[Word]:
     claim = state.claims.get((event.namespace, event.task_id))
     if claim is not None:
+        by = _called(state, event.by, event.owner, event.namespace)
         yield (
             event.owner,
             "",
-            f'{event.by} took task {event.task_id} ({_held(state, claim)}) away from you: "{show(event.reason_text)}". '
+            f'{by} took task {event.task_id} ({_held(state, claim)}) away from you: "{show(event.reason_text)}". '
             f"Before you go on there, claim it again: {_again(claim)}",
         )
 
@@ -146,7 +163,8 @@ def _handover(state: State, event: TaskHandedOff) -> Word:
         if claim.checkpoint is not None
         else f"See it: synapse-git show {task}"
     )
-    text = f"{event.giver} handed task {claim.task_id} ({_held(state, claim)}) over to you; you hold it now. {more}"
+    giver = _called(state, event.giver, claim.owner, claim.namespace)
+    text = f"{giver} handed task {claim.task_id} ({_held(state, claim)}) over to you; you hold it now. {more}"
     return claim.owner, "", text
 
 
@@ -166,8 +184,8 @@ def _expiry(state: State, over: Iterable[LeaseExpired], events: Sequence[AnyEven
 def _ran_out(state: State, claims: Sequence[Claim], takers: dict[tuple[str, str], str]) -> str:
     named = ", ".join(f"{claim.task_id} ({_held(state, claim)})" for claim in claims[:MAX_NAMED_CONFLICTS])
     more = f" and {len(claims) - MAX_NAMED_CONFLICTS} more" if len(claims) > MAX_NAMED_CONFLICTS else ""
-    taker = takers.get(claims[0].key, "")
-    if taker:
+    if taker := takers.get(claims[0].key, ""):
+        taker = _called(state, taker, claims[0].owner, claims[0].namespace)
         then = f"{taker} holds the task now; ask before you go on: synapse-git send --to {_shell(taker)} TEXT"
     else:
         then = f"If you are still at it, claim again: {_again(claims[0])}"

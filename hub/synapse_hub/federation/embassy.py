@@ -11,7 +11,13 @@ from urllib.parse import quote
 import msgspec
 
 from synapse_git import scope
-from synapse_git.constants import MAX_BODY_BYTES, OWNER_DEADLINE_SECONDS, OWNER_VERDICT_DEADLINE_SECONDS
+from synapse_git.constants import (
+    MAX_BODY_BYTES,
+    MAX_FORWARDS_UNDER_WAY,
+    OWNER_DEADLINE_SECONDS,
+    OWNER_VERDICT_DEADLINE_SECONDS,
+    RECEIPT_REFRESH_SECONDS,
+)
 from synapse_git.protocol import PATHS_TYPE
 from synapse_hub.core.commands import AnyCommand
 from synapse_hub.core.guard import Question
@@ -29,6 +35,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("synapse_hub")
 
 _PART_BYTES = MAX_BODY_BYTES - 65_536
+_JSON = {"content-type": "application/json"}
 
 
 Transact = Callable[[AnyCommand], asyncio.Future[Answered]]
@@ -106,6 +113,27 @@ class Embassy:
         """As `Forwarder.settled`."""
         if self._forwarder is not None:
             await self._forwarder.settled()
+
+    async def ask(self, peer: str, target: str, raw: bytes) -> Reply | Refusal:
+        """The peer's answer to a request that is no claim's and no change's."""
+        from synapse_hub.federation.link import Unreachable, unreachable
+
+        link = self._link(peer)
+        if isinstance(link, Refusal):
+            return link
+        try:
+            return await link.ask("POST", target, _JSON, raw, deadline_s=OWNER_DEADLINE_SECONDS)
+        except Unreachable as error:
+            return unreachable(peer, str(error), after=True)
+
+    def report(self, peer: str, target: str, raw: bytes) -> None:
+        """Have the peer hear of something that is on record here, as soon as it can be reached while this hub runs."""
+        if len(self._pending) < MAX_FORWARDS_UNDER_WAY:
+            self._keep(asyncio.ensure_future(self._report(peer, target, raw)))
+
+    async def _report(self, peer: str, target: str, raw: bytes) -> None:
+        while isinstance(await self.ask(peer, target, raw), Refusal) and peer in self._team.settled.peers:
+            await asyncio.sleep(RECEIPT_REFRESH_SECONDS)
 
     async def verdict(
         self, peer: str, question: Question, paths: Iterable[str], principal: str, more: dict[str, str]

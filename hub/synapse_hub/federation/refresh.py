@@ -9,14 +9,13 @@ import asyncio
 import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import msgspec
 
 from synapse_git.constants import FORWARD_DOUBT_SECONDS, OWNER_DEADLINE_SECONDS, RECEIPT_REFRESH_SECONDS
 from synapse_hub.core.commands import RefreshReceipts
 from synapse_hub.core.team.decide import contests
-from synapse_hub.federation.assertion import assertions
+from synapse_hub.federation.assertion import asserting, assertions
 from synapse_hub.federation.forward import Forwarder
 from synapse_hub.federation.link import Link, Reply, Unreachable
 from synapse_hub.federation.team import Team
@@ -78,7 +77,7 @@ class Refresher:
         # What is settled later than this was sent would be taken for something that was done since.
         await self._forwarder.settled()
         sending = self._forwarder.sending()
-        headers = {"synapse-owns": ",".join(quote(name, safe="") for name in self._team.owned())}
+        headers = asserting(self._team)
         reply = await link.ask("GET", "/v2/receipts", headers, deadline_s=OWNER_DEADLINE_SECONDS)
         if reply.reason:
             raise Unreachable(f"{reply.reason}: {reply.document.get('detail')}")

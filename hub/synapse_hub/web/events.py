@@ -17,6 +17,7 @@ from synapse_hub.journal.sqlite import open_reader, read
 from synapse_hub.web import following
 from synapse_hub.web.desk import Desk, Rejected
 from synapse_hub.web.party import peer
+from synapse_hub.web.receipts import hear
 
 _PAGE = 500
 # A comment this often keeps connections alive and finds the dead ones, in seconds.
@@ -33,6 +34,7 @@ async def events(desk: Desk, request: Request) -> Response:
     if not number.isascii() or not number.isdigit() or len(number) > 18:
         raise Rejected("INVALID_REQUEST", "after is SEQ or INCARNATION:SEQ")
     if hub := peer(request):
+        await hear(desk, request, hub)
         return following.follow(desk, request, hub, int(number))
     follow = request.query_params.get("follow", "true") != "false"
     return StreamingResponse(

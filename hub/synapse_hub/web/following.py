@@ -7,7 +7,7 @@ import hashlib
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from contextlib import closing
-from itertools import islice
+from itertools import chain, islice
 
 import msgspec
 from starlette.requests import Request
@@ -83,14 +83,15 @@ class Telling:
             told = (
                 self._frame(tiding, record.seq)
                 for record in page
-                if record.kind in TOLD_KINDS and (tiding := listener.told(record.event()))
+                if record.kind in TOLD_KINDS and (tiding := listener.told(record.event(), record.seq))
             )
             if frames := b"".join(told):
                 yield frames
 
     def _listener(self) -> Listener:
         team = self._desk.team
-        return Listener(team.id, frozenset(team.parties(self._hub)), lambda name: team.seen_by(self._hub, name))
+        shared = frozenset(team.parties(self._hub))
+        return Listener(team.id, self._hub, shared, lambda name: team.seen_by(self._hub, name))
 
     def _name_of(self, listener: Listener) -> str:
         """What is told depends on it: to go on from a picture of something else would leave gaps."""
@@ -102,8 +103,9 @@ class Telling:
         """What is held at one instant. The state is immutable, so it may take its time."""
         state = self._desk.hub.state
         yield self._frame(PictureBegun(picture=self._picture, now=self._desk.hub.now()))
-        held = (told for claim in state.claims.values() if (told := listener.held(claim)))
-        for page in _chunks(self._frame(claim) for claim in held):
+        held = (listener.held(claim) for claim in state.claims.values())
+        letters = (listener.letter(one.seq, one.sent) for box in state.mail.boxes.values() for one in box)
+        for page in _chunks(self._frame(tiding) for tiding in chain[AnyTiding | None](held, letters) if tiding):
             yield page
         self.at = state.seq
         yield self._frame(PictureDone(), self.at)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import unquote
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -23,7 +24,7 @@ from synapse_hub.web import answer
 from synapse_hub.web.abroad import Abroad
 from synapse_hub.web.desk import Desk, Rejected, agent_name, label, read, read_capped, remark, session
 from synapse_hub.web.edits import intend
-from synapse_hub.web.party import named, owner, principal
+from synapse_hub.web.party import named, owner, peer, principal
 
 _ACTIONS = ("edit", "commit", "merge", "push", "ref")
 _UNCLAIMED = ("allow", "warn", "refuse")
@@ -202,8 +203,16 @@ def _percent(text: str) -> str:
 
 async def override(desk: Desk, request: Request) -> Response:
     """``POST /v2/overrides``"""
-    _, body = await read(request, OverrideBody)
-    return answer.of(await desk.transact(override_command(body)))
+    raw, body = await read(request, OverrideBody)
+    if peer(request):
+        owner(desk, request, body.namespace)
+    command = msgspec.structs.replace(override_command(body), agent=named(desk, request, body.agent))
+    answered = await desk.transact(command)
+    found = desk.team.resolve(body.namespace)
+    if found.kind == "remote":
+        # It went in whatever the owner says to it; those concerned hear of it from there.
+        desk.embassy.report(found.owner, "/v2/overrides", raw)
+    return answer.of(answered)
 
 
 def override_command(body: OverrideBody) -> RecordOverride:

@@ -27,6 +27,9 @@ PEER_ROUTES = (
     ("GET", "/v2/claims"),
     ("GET", "/v2/receipts"),
     ("GET", "/v2/events"),
+    ("POST", "/v2/messages"),
+    ("POST", "/v2/ack"),
+    ("POST", "/v2/overrides"),
     ("POST", "/v2/ping"),
 )
 # What a hub may ask that is nobody's peer yet.

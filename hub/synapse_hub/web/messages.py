@@ -5,22 +5,44 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from synapse_git.constants import MAX_LISTED_MESSAGES, MAX_MESSAGE_BYTES
 from synapse_git.protocol import AckBody, MessageBody, finite
 from synapse_hub.core.commands import Acknowledge, SendMessage
+from synapse_hub.core.outcome import Refusal
 from synapse_hub.web import answer
 from synapse_hub.web.desk import Desk, Rejected, admit, agent_name, label, read, session
+from synapse_hub.web.errand import handed_on
+from synapse_hub.web.party import named, peer, recipient
 
 _DIGITS = 18
 
 
 async def send(desk: Desk, request: Request) -> Response:
     """``POST /v2/messages``; ``seq`` of the answer is the message's number."""
-    _, body = await read(request, MessageBody)
+    raw, body = await read(request, MessageBody)
+    sender = named(desk, request, body.agent)
+    if not peer(request) and (host := _host(desk, body.to)):
+        admit(request, desk.hub.state, sender, desk.hub.now())
+        found = await desk.embassy.ask(host, "/v2/messages", raw)
+        if isinstance(found, Refusal):
+            return answer.problem(found, desk.hub.state.seq, desk.hub.now())
+        return handed_on(desk, found)
+    if peer(request) and body.to is None:
+        raise Rejected("NOT_AUTHORISED", "agents of another hub speak to somebody, not to everyone", "Name an agent")
+    to = None if body.to is None else recipient(desk, request, body.to)
+    body = msgspec.structs.replace(body, agent=sender, to=to)
     return answer.of(await desk.transact(message_command(desk, body, session(request))))
+
+
+def _host(desk: Desk, to: str | None) -> str:
+    """The hub whose agent ``to`` is, '' if it is this one's or can be told only when it asks."""
+    hub, _, name = (to or "").partition("/")
+    entry = desk.team.settled.peers.get(hub)
+    return hub if name and entry and entry.url else ""
 
 
 def message_command(desk: Desk, body: MessageBody, proven: str) -> SendMessage:
@@ -94,5 +116,5 @@ async def acknowledge(desk: Desk, request: Request) -> Response:
     if body.seq < 0:
         raise Rejected("INVALID_REQUEST", "seq is the number of a message", "Give back the seq of the last one")
     return answer.of(
-        await desk.transact(Acknowledge(agent=agent_name(body.agent), session=session(request), seq=body.seq))
+        await desk.transact(Acknowledge(agent=named(desk, request, body.agent), session=session(request), seq=body.seq))
     )

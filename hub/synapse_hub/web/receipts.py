@@ -22,10 +22,7 @@ async def receipts(desk: Desk, request: Request) -> Response:
     hub = peer(request)
     if not hub:
         raise Rejected("NOT_AUTHORISED", "receipts are for other hubs", "Ask for claims: GET /v2/claims")
-    owns = [unquote(name) for name in request.headers.get("synapse-owns", "").split(",") if name]
-    for assertion in assertions(desk.team, hub, owns):
-        if contests(desk.hub.state.team, assertion):
-            await desk.transact(assertion)
+    await hear(desk, request, hub)
     state, now = desk.hub.state, desk.hub.now()
     principals = [held for name, held in state.by_principal.items() if peer_of(name) == hub]
     claims = [claim for held in principals for key in held if (claim := state.live(key, now))]
@@ -38,6 +35,14 @@ async def receipts(desk: Desk, request: Request) -> Response:
         state.seq,
         now,
     )
+
+
+async def hear(desk: Desk, request: Request, hub: str) -> None:
+    """What the hub that asks says it owns. Spec: INV-CR-4."""
+    owns = [unquote(name) for name in request.headers.get("synapse-owns", "").split(",") if name]
+    for assertion in assertions(desk.team, hub, owns):
+        if contests(desk.hub.state.team, assertion):
+            await desk.transact(assertion)
 
 
 def _revoked(claim: Claim) -> dict[str, Any]:

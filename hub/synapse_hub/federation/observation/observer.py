@@ -12,10 +12,11 @@ import msgspec
 
 from synapse_git.constants import OBSERVATION_RETRY_SECONDS
 from synapse_hub.core.team.decide import contests
-from synapse_hub.federation.assertion import assertions
+from synapse_hub.federation.assertion import asserting, assertions
 from synapse_hub.federation.link import Unreachable
+from synapse_hub.federation.observation.post import Post
 from synapse_hub.federation.observation.stream import Frame, listen
-from synapse_hub.federation.observation.tidings import REVOKED, AnyTiding, Asserted, ClaimChanged
+from synapse_hub.federation.observation.tidings import REVOKED, AnyTiding, Asserted, ClaimChanged, Letter
 from synapse_hub.federation.observation.view import View
 from synapse_hub.federation.signature import Signer
 from synapse_hub.federation.team import Team
@@ -34,10 +35,11 @@ _KINDS = frozenset(str(kind.__struct_config__.tag) for kind in get_args(AnyTidin
 class Observed:
     """A peer and what it told. ``heard_at``: when it last said anything, by the lease clock; None: never."""
 
-    def __init__(self, peer: Peer, namespaces: list[str]) -> None:
+    def __init__(self, peer: Peer, namespaces: list[str], post: Post) -> None:
         self.peer = peer
         self.namespaces = namespaces
         self.view = View()
+        self.post = post
         self.following = False
         self.heard_at: float | None = None
         self.trouble = ""
@@ -71,7 +73,8 @@ class Observer:
                 del self.observed[name]
         for name, (peer, namespaces) in wanted.items():
             if name not in self.observed:
-                self.observed[name] = Observed(peer, namespaces)
+                post = Post(self._hub, self._team, self._transact, name)
+                self.observed[name] = Observed(peer, namespaces, post)
                 self._tasks[name] = asyncio.create_task(self._follow(name, self.observed[name]))
                 self._tasks[name].add_done_callback(_ended)
 
@@ -95,7 +98,7 @@ class Observer:
         """One connection, for as long as it lasts. Raises: Unreachable, ValueError, OSError."""
         view = observed.view
         signer = Signer(self._team.id, self._team.identity.key)
-        headers = {"synapse-picture": view.picture}
+        headers = {"synapse-picture": view.picture, **asserting(self._team)}
         target = f"/v2/events?after={view.position}" if view.position else "/v2/events"
         async for frames in listen(signer, name, observed.peer, target, headers):
             if not observed.following:
@@ -103,22 +106,28 @@ class Observer:
                     log.info("the journal of %s is followed again", name)
                 observed.following, observed.trouble = True, ""
             observed.heard_at = self._hub.now()
-            for frame in frames:
-                await self._take(name, view, frame)
+            try:
+                for frame in frames:
+                    await self._take(name, observed, frame)
+            except (Unreachable, msgspec.MsgspecError):
+                view.picture = ""  # what was not taken is told again with all the rest
+                raise
+            await observed.post.acknowledge()
 
-    async def _take(self, name: str, view: View, frame: Frame) -> None:
+    async def _take(self, name: str, observed: Observed, frame: Frame) -> None:
         if frame.kind not in _KINDS:
             return  # a later version may tell more
-        try:
-            tiding: AnyTiding = msgspec.json.decode(frame.data, type=AnyTiding)
-        except msgspec.MsgspecError:
-            view.picture = ""  # what it was to change is not known: start anew
-            raise
-        view.take(tiding, frame.id, self._hub.now())
-        if isinstance(tiding, Asserted):
-            await self._hear(name, tiding)
-        elif isinstance(tiding, ClaimChanged) and tiding.status == REVOKED:
-            self._revoked()
+        tiding: AnyTiding = msgspec.json.decode(frame.data, type=AnyTiding)
+        observed.view.take(tiding, frame.id, self._hub.now())
+        match tiding:
+            case Asserted():
+                await self._hear(name, tiding)
+            case Letter():
+                await observed.post.deliver(tiding)
+            case ClaimChanged() if tiding.status == REVOKED:
+                self._revoked()
+            case _:
+                pass
 
     async def _hear(self, peer: str, asserted: Asserted) -> None:
         """Spec: INV-CR-4."""

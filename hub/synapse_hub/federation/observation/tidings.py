@@ -1,7 +1,8 @@
 """What one hub tells another of its journal, as both sides read it. Pure.
 
 Every field is named here one by one, so that nothing else of an event gets out: no principal, no checkpoint, no
-evidence. Times are Unix seconds of the hub that tells them, names are those by which the hub that is told knows agents.
+evidence, and of messages only those for agents of whoever is told. Times are Unix seconds of the hub that tells them,
+names are those by which the hub that is told knows agents.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import assert_never
 
 import msgspec
 
+from synapse_git.constants import HUB_AGENT
 from synapse_git.protocol import WirePath
 from synapse_hub.core.claim import Claim, TaskKey, peer_of
 from synapse_hub.core.events import AnyEvent
@@ -22,6 +24,7 @@ from synapse_hub.core.events.claims import (
     TaskHandedOff,
     TaskUpdated,
 )
+from synapse_hub.core.events.talk import MessageSent
 from synapse_hub.core.events.team import ClaimRevoked
 
 REVOKED = "revoked"
@@ -99,7 +102,16 @@ class ClaimEnded(Tiding, frozen=True, tag="claim_ended"):
     task_id: str
 
 
-AnyTiding = PictureBegun | PictureDone | Present | Asserted | ClaimHeld | ClaimChanged | ClaimEnded
+class Letter(Tiding, frozen=True, tag="letter"):
+    """A message that waits for an agent of the hub that is told, ``seq`` its number where it waits."""
+
+    seq: int
+    sender: str
+    to: str
+    body: str
+
+
+AnyTiding = PictureBegun | PictureDone | Present | Asserted | ClaimHeld | ClaimChanged | ClaimEnded | Letter
 
 # The kinds of events of which a peer is told anything.
 TOLD_KINDS = frozenset(
@@ -112,14 +124,18 @@ TOLD_KINDS = frozenset(
         TaskUpdated,
         TaskHandedOff,
         LeaseExpired,
+        MessageSent,
     )
 )
 
 
 class Listener(msgspec.Struct, frozen=True):
-    """The hub that is told. ``me``: the one that tells; ``shared``: what both have a part in; ``say``: names for it."""
+    """The hub that is told, ``peer``. ``me``: the one that tells; ``shared``: what both have a part in; ``say``: names
+    for it.
+    """
 
     me: str
+    peer: str
     shared: Collection[str]
     say: Callable[[str], str]
 
@@ -142,9 +158,18 @@ class Listener(msgspec.Struct, frozen=True):
             lease_expires_at=claim.lease_expires_at,
         )
 
-    def told(self, event: AnyEvent) -> AnyTiding | None:
-        """What follows from ``event`` for the listener, None if nothing."""
+    def letter(self, seq: int, sent: MessageSent) -> Letter | None:
+        """The message as it is told, None of one for somebody else."""
+        if sent.to is None or not sent.to.startswith(f"{self.peer}/"):
+            return None
+        sender = sent.sender if sent.sender == HUB_AGENT else self.say(sent.sender)
+        return Letter(seq=seq, sender=sender, to=self.say(sent.to), body=sent.body)
+
+    def told(self, event: AnyEvent, seq: int) -> AnyTiding | None:
+        """What follows from ``event``, the ``seq``-th, for the listener, None if nothing."""
         match event:
+            case MessageSent():
+                return self.letter(seq, event)
             case ClaimGranted() | TaskHandedOff():
                 return self.held(event.claim)
             case ClaimReleased() | LeaseExpired() if event.namespace in self.shared:

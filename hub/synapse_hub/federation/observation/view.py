@@ -19,6 +19,7 @@ from synapse_hub.federation.observation.tidings import (
     ClaimChanged,
     ClaimEnded,
     ClaimHeld,
+    Letter,
     PictureBegun,
     PictureDone,
     Present,
@@ -65,6 +66,8 @@ class View:
                     self._latest[held.key] = tiding.amended(held)
             case ClaimEnded():
                 self._latest.pop((tiding.namespace, tiding.task_id), None)
+            case Letter():
+                pass  # goes to whom it is for
         if position and self._drawn is None:
             self.position = position
 

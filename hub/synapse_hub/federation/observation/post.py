@@ -1,0 +1,70 @@
+"""Letters that wait at a peer for agents of this hub: put into their boxes here, then acknowledged there.
+
+At least once, as all talk (Spec: INV-DG-1): each has its number at the peer as ``client_msg_id``, by which a copy is
+known.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from synapse_git.constants import HUB_AGENT, MAX_MESSAGE_BYTES, MAX_NAME_BYTES, OWNER_DEADLINE_SECONDS
+from synapse_hub.core.commands import SendMessage
+from synapse_hub.core.outcome import Refusal
+from synapse_hub.federation.link import Unreachable
+from synapse_hub.federation.observation.tidings import Letter
+from synapse_hub.federation.team import Team
+from synapse_hub.hub import Hub
+
+if TYPE_CHECKING:
+    from synapse_hub.federation.embassy import Transact
+
+log = logging.getLogger("synapse_hub")
+
+
+class Post:
+    """From one peer, in the order of its journal. ``acknowledged``: recipient → up to which number it is to know."""
+
+    def __init__(self, hub: Hub, team: Team, transact: Transact, peer: str) -> None:
+        self._hub = hub
+        self._team = team
+        self._transact = transact
+        self._peer = peer
+        self._due: dict[str, int] = {}
+
+    async def deliver(self, letter: Letter) -> None:
+        """Into its box, unless it is there. Raises: Unreachable, where it has no room: the peer keeps it until then."""
+        name = f"{self._peer}:{letter.seq}"
+        if not _text(letter.to, MAX_NAME_BYTES) or not letter.body.strip():
+            return
+        if not any(one.sent.client_msg_id == name for one in self._hub.state.mail.box(letter.to)):
+            body = letter.body.encode()[:MAX_MESSAGE_BYTES].decode(errors="ignore")
+            command = SendMessage(agent=self._sender(letter), to=letter.to, body=body, client_msg_id=name)
+            answered = await self._transact(command)
+            if isinstance(answered.outcome, Refusal):
+                raise Unreachable(f"what waits there for {letter.to} has no room here: {answered.outcome.detail}")
+        self._due[letter.to] = letter.seq
+
+    def _sender(self, letter: Letter) -> str:
+        """The peer speaks for agents that are called its own here, and for the hub as it does itself."""
+        known = letter.sender == HUB_AGENT or self._team.foreign(letter.sender)
+        return letter.sender if known and _text(letter.sender, MAX_NAME_BYTES) else f"{self._peer}/?"
+
+    async def acknowledge(self) -> None:
+        """Let the peer know what has arrived. What it does not hear of it tells again."""
+        due, self._due = self._due, {}
+        for to, seq in due.items():
+            body = msgspec.json.encode({"agent": to, "seq": seq})
+            headers = {"content-type": "application/json"}
+            try:
+                link = self._team.link(self._peer)
+                await link.ask("POST", "/v2/ack", headers, body, deadline_s=OWNER_DEADLINE_SECONDS)
+            except (Unreachable, OSError, ValueError) as error:
+                log.info("%s does not know yet that %s has its letters: %s", self._peer, to, error)
+
+
+def _text(name: str, most: int) -> bool:
+    return bool(name.strip()) and name.isprintable() and len(name.encode()) <= most
