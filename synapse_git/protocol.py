@@ -180,6 +180,17 @@ class WatchedBody(Body, frozen=True, kw_only=True):
     settled: bool = False
 
 
+class ForeignEditBody(Body, frozen=True, kw_only=True):
+    """A watcher of the hub that asks found changes in scopes that the asked one grants; ``agent`` '' is unknown."""
+
+    agent: str = ""
+    namespace: str
+    worktree: str
+    paths: list[WirePath]
+    paths_total: int
+    tasks: list[str]
+
+
 class QuarantinedBody(Body, frozen=True, kw_only=True):
     """A watcher has put a holder's content back; what ``agent`` wrote is kept as ``quarantine``."""
 

@@ -38,6 +38,7 @@ BODIES: dict[str, type[protocol.Body]] = {
     "POST /v2/names/reclaim": protocol.ReclaimBody,
     "POST /v2/edits": protocol.EditsBody,
     "POST /v2/watched": protocol.WatchedBody,
+    "POST /v2/foreign_edits": protocol.ForeignEditBody,
     "POST /v2/watchers": protocol.WatcherBody,
     "POST /v2/quarantined": protocol.QuarantinedBody,
     "POST /v2/worktrees": protocol.WorktreeBody,

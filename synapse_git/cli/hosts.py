@@ -71,7 +71,7 @@ def stands(peer: Document, age_s: float | None) -> str:
     ago = "" if age_s is None else f"{explain.span(age_s)} ago"
     match peer["standing"]:
         case "following":
-            return f"is followed, heard {ago}"
+            return f"is followed, heard {ago}" + (f"; {peer['detail']}" if peer["detail"] else "")
         case "silent":
             return "has no address here: what its agents hold is known where they ask"
         case "starting":

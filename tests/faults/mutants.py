@@ -29,6 +29,7 @@ QUICK = (
     "tests/machine/test_talk_machine.py",
     "tests/invariants",
     "tests/tools/test_edits.py",
+    "tests/team/test_telling.py",
 )
 WHOLE = Breakage("nothing broken", ())
 _AT_ONCE = 2

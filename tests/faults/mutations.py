@@ -29,6 +29,8 @@ SIGNATURE, NONCES = _FEDERATION + "signature.py", _FEDERATION + "nonces.py"
 FORM, FOREIGN = _FEDERATION + "form.py", _FEDERATION + "foreign.py"
 ATTRIBUTION, ANNOUNCEMENTS = _CORE + "attribution.py", "hub/synapse_hub/announcements.py"
 QUARANTINE, PICTURE = "synapse_git/quarantine.py", "hub/synapse_watch/picture.py"
+_OBSERVED = "hub/synapse_hub/federation/observation/"
+TIDINGS, VIEW, FOLLOWING = _OBSERVED + "tidings.py", _OBSERVED + "view.py", "hub/synapse_hub/web/following.py"
 ROUTES, DESK = "hub/synapse_hub/web/claims.py", "hub/synapse_hub/web/desk.py"
 
 _SCOPES = [
@@ -266,13 +268,13 @@ _TALKING = [
     broken("a blank message is one", (TALK, "if not body.strip():", "if body is None:")),
     broken("anyone speaks as the hub", (DESK, "if name.strip().casefold() == HUB_AGENT:", "if name == HUB_AGENT * 2:")),
     broken("a loop is told each time", (NOTICES, "        if about and (", "        if not about and (")),
-    broken("nobody is told of a conflict", (NOTICES, "yield from _conflict(event)", "yield from ()")),
-    broken("nobody is told of an override", (NOTICES, "yield from _override(event)", "yield from ()")),
-    broken("nobody is told of an edit", (NOTICES, "yield from _foreign(event)", "yield from ()")),
+    broken("nobody is told of a conflict", (NOTICES, "yield from _conflict(state, event)", "yield from ()")),
+    broken("nobody is told of an override", (NOTICES, "yield from _override(state, event)", "yield from ()")),
+    broken("nobody is told of an edit", (NOTICES, "yield from _foreign(state, event)", "yield from ()")),
     broken("nobody is told of a takeover", (NOTICES, "yield from _takeover(state, event)", "yield from ()")),
     broken("nobody is told of an expiry", (NOTICES, "    if over:\n", "    if not over:\n")),
     broken("nobody is told of a handover", (NOTICES, "                yield _handover(state, event)", "                pass")),
-    broken("whoever gives back is told so", (NOTICES, "if event.forced and event.by != event.owner:", "if event.forced:")),
+    broken("whoever gives back is told so", (NOTICES, "case ClaimRevoked() | ClaimReleased(forced=True) if event.by != event.owner:", "case ClaimRevoked() | ClaimReleased(forced=True):")),
     broken("a renewed lease is told as over", (NOTICES, "takers.get(key) != event.owner:", "takers.get(key) != 7:")),
     broken("whoever was refused is told twice", (NOTICES, 'seen = {agent, ""}', 'seen = {""}')),
     broken("a move is told as a refusal", (NOTICES, "if isinstance(event, GuardDenied) and event.moved:", "if isinstance(event, GuardDenied) and not event.moved:")),
@@ -302,7 +304,7 @@ _WATCHERS = [
     broken("whoever is alone is the holder", (ATTRIBUTION, "set(told.present) == {holder}", "len(set(told.present)) == 1")),
     broken("an intent lasts for ever", (ATTRIBUTION, "return change.changed_at - last.at <= patience", "return True")),
     broken("a finished edit excuses the next", (ATTRIBUTION, "EDIT_SLACK_SECONDS if last.written else EDIT_INTENT_SECONDS", "EDIT_INTENT_SECONDS")),
-    broken("an automatic claim excuses for ever", (ATTRIBUTION, "claim.task_id.startswith(AUTOMATIC) and change", "claim.task_id.startswith(AUTOMATIC) or change")),
+    broken("an automatic claim excuses for ever", (ATTRIBUTION, "claim.key[1].startswith(AUTOMATIC) and change", "claim.key[1].startswith(AUTOMATIC) or change")),
     broken("another's word is not looked into", (ATTRIBUTION, "if any(one.agent != claim.owner for one in told.announced):", "if not claim:")),
     broken("Git's work is anybody's who ran it once", (ATTRIBUTION, "if abs(at - when) <= EDIT_SLACK_SECONDS", "if when")),
     broken("running Git accuses of whatever was written", (ATTRIBUTION, "    if change.git:", "    if change.path:")),
@@ -323,6 +325,18 @@ _WATCHERS = [
     broken("what nobody touched is news", (PICTURE, "if mark and changed_at < self.at - _COARSE_S:", "if not path:")),
 ]  # fmt: skip
 
+_OBSERVATION = [
+    broken("peers are told of every namespace", (TIDINGS, "if claim.namespace not in self.shared:", "if not claim.namespace:")),
+    broken("peers read the letters of others", (TIDINGS, "if sent.to is None or not", "if sent.to is None and not")),
+    broken("a peer goes on over a gap", (FOLLOWING, "if not page or _gap(page, self.at):", "if not page:")),
+    broken("a peer goes on from a picture of something else", (FOLLOWING, "!= self._picture:", "!= self._picture and not self._picture:")),
+    broken("half a picture is gone on from", (VIEW, "if position and self._drawn is None:", "if position:")),
+    broken("a view has no bound", (VIEW, ">= MAX_OBSERVED_CLAIMS", ">= 99 * MAX_OBSERVED_CLAIMS")),
+    broken("what is over is shown as held", (VIEW, "(told := self._here(claim)).lease_expires_at > now", "(told := self._here(claim)).lease_expires_at")),
+    broken("a view forgets directories above", (VIEW, "if here == ROOT:", "if here:")),
+    broken("what has ended still covers", (VIEW, "            del here[key]\n            if not here:\n                del self._at[place]", "            pass")),
+]  # fmt: skip
+
 BREAKAGES: tuple[Breakage, ...] = (
     *_SCOPES,
     *_CLAIMS,
@@ -334,6 +348,7 @@ BREAKAGES: tuple[Breakage, ...] = (
     *_SIGNATURES,
     *_TALKING,
     *_WATCHERS,
+    *_OBSERVATION,
 )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from tests.team.hosts import NAMESPACE, Host, until
+from tests.watch.watching import watching
 
 
 def told(host: Host) -> dict[str, tuple[str, str, list[str]]]:
@@ -103,3 +105,46 @@ def test_agents_of_two_hosts_talk_to_each_other(team: tuple[Host, Host]) -> None
     until(lambda: peers(b)["a"]["standing"] == "following")
     assert inbox(b, "ben").count("you may") == 1
     assert b.synapse("send", "--to", "a/ana", "me", "--json", agent="a/cy").json()["reason"] == "NAME_OWNED"
+
+
+def test_a_watcher_knows_what_is_held_on_other_hosts(team: tuple[Host, Host]) -> None:
+    """A change here of what somebody holds there is told here, and its holder hears of it there."""
+    a, b = team
+    a.done("synapse-git", "claim", "src", "-t", "login", agent="ana")
+    until(lambda: "login" in told(b))
+    with watching(b) as watch:
+        b.write("docs/free.md")
+        b.write("src/a.py", "over it\n")
+        watch.until(watch.edits)
+        assert watch.edits() == {"src/a.py": ""}
+    assert "somebody unknown changed src/a.py, held by a/ana (task login)" in b.synapse("log").out
+    until(lambda: "somebody unknown changed src/a.py, which you hold for task login" in inbox(a, "ana"))
+
+
+def test_inv_cr_4_two_that_own_the_same_find_out_by_following_each_other(team: tuple[Host, Host]) -> None:
+    """Nobody has to nudge them; it heals once the one says that it gives way."""
+    a, b = team
+    file = b.state / "hub.toml"
+    before = file.read_text()
+    a.stop_hub()
+    b.stop_hub()
+    file.write_text(before.replace('owner = "a"', 'owner = "b"\nmembers = ["a"]'))
+    assert _reason(b) == ""  # it has heard of nobody else yet
+    a.done("synapse-git", "hub", "start")
+    for host in (a, b):
+        until(partial(_refused, host, "CONTESTED"), 20.0)
+    b.stop_hub()
+    file.write_text(before)
+    b.done("synapse-git", "hub", "start")
+    for host in (a, b):
+        until(partial(_refused, host, ""), 20.0)
+
+
+def _refused(host: Host, reason: str) -> bool:
+    return _reason(host) == reason
+
+
+def _reason(host: Host) -> str:
+    """Why its agent gets no claim, '' if it does."""
+    claim = host.synapse("claim", f"src/{host.name}.py", "-t", host.name, "--json", agent="ana")
+    return str(claim.json().get("reason", ""))

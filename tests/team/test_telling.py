@@ -11,7 +11,15 @@ import msgspec
 import pytest
 
 from synapse_hub.core.commands import Acknowledge, SaveCheckpoint, SendMessage, UpdateTask
-from synapse_hub.federation.observation.tidings import AnyTiding, Asserted, ClaimHeld, Letter, PictureBegun
+from synapse_hub.federation.observation.tidings import (
+    AnyTiding,
+    Asserted,
+    ClaimEnded,
+    ClaimHeld,
+    Letter,
+    PictureBegun,
+    PictureDone,
+)
 from synapse_hub.federation.observation.view import View
 from synapse_hub.federation.team import Team
 from synapse_hub.hubfile import HubFile, Namespace, Peer
@@ -175,3 +183,17 @@ def test_letters_for_agents_of_the_peer_are_told_until_they_are_acknowledged(tel
     teller.rig.answer(Acknowledge(agent="b/ben", seq=letter.seq))
     teller.view.picture = ""
     assert not any(isinstance(one, Letter) for one in teller.hear())
+
+
+@pytest.mark.parametrize(
+    ("path", "covered"), [("src", True), ("SRC/A.py", True), ("src/deep/b", True), ("srcs", False), ("docs", False)]
+)
+def test_a_view_tells_what_covers_a_path(path: str, covered: bool) -> None:
+    """At it or above it, as a shared tree compares; nothing any more once it has ended."""
+    view = View()
+    for tiding in (PictureBegun(picture="p", now=5000.0), _held("one"), PictureDone()):
+        view.take(tiding, "", 100.0)
+    assert bool(view.covering(SHARED, "wt:1", path, 100.0)) is covered
+    assert not view.covering("other", "wt:1", path, 100.0) and not view.covering(SHARED, "wt:1", path, 200.0)
+    view.take(ClaimEnded(namespace=SHARED, task_id="one"), "", 100.0)
+    assert not view.covering(SHARED, "wt:1", path, 100.0)

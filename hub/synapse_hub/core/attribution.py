@@ -14,7 +14,7 @@ import msgspec
 from synapse_git.constants import EDIT_INTENT_SECONDS, EDIT_SLACK_SECONDS
 from synapse_git.identity import acts_for
 from synapse_git.policy import AUTOMATIC
-from synapse_hub.core.claim import Claim
+from synapse_hub.core.claim import Held
 
 UNKNOWN = ""
 
@@ -55,7 +55,7 @@ class Told(msgspec.Struct, frozen=True):
     ran: Sequence[tuple[str, float]] = ()
 
 
-def writer(claim: Claim, change: Change, told: Told) -> str:
+def writer(claim: Held, change: Change, told: Told) -> str:
     """The agent that made ``change`` in the scope of ``claim``; `UNKNOWN` where nobody can tell.
 
     Whoever the holder works for, and whoever works for the holder, counts as the holder.
@@ -85,7 +85,7 @@ def _judged(holder: str, makers: Collection[str]) -> str:
     return min(makers) if len(makers) == 1 else UNKNOWN
 
 
-def undisputed(claim: Claim, change: Change, told: Told) -> bool:
+def undisputed(claim: Held, change: Change, told: Told) -> bool:
     """Is it the holder's whatever its content is?"""
     if any(one.agent != claim.owner for one in told.announced):
         return False
@@ -103,9 +103,9 @@ def _makers(change: Change, announced: Sequence[Announced]) -> set[str]:
     }
 
 
-def _expected(claim: Claim, change: Change, announced: Sequence[Announced]) -> bool:
+def _expected(claim: Held, change: Change, announced: Sequence[Announced]) -> bool:
     """Was the holder about to edit, has just edited and let a formatter run over it, or wrote this before?"""
-    if claim.task_id.startswith(AUTOMATIC) and change.changed_at - claim.granted_at < EDIT_INTENT_SECONDS:
+    if claim.key[1].startswith(AUTOMATIC) and change.changed_at - claim.granted_at < EDIT_INTENT_SECONDS:
         return True  # taken on behalf of an edit that is being made
     own = [one for one in announced if one.agent == claim.owner]
     if not own:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -51,6 +51,17 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def scope(self) -> list[str]:
         """The paths as they are compared in its tree, each once; the root where the whole tree is claimed."""
         return list(dict.fromkeys(comparable(self.worktree, [from_wire(path) for path in self.paths]))) or [ROOT]
+
+
+class Held(Protocol):
+    """What is known of a claim whoever granted it."""
+
+    @property
+    def key(self) -> TaskKey: ...
+    @property
+    def owner(self) -> str: ...
+    @property
+    def granted_at(self) -> float: ...
 
 
 def peer_of(principal: str) -> str:

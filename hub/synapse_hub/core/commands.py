@@ -144,7 +144,10 @@ class RecordOverride(Command, frozen=True):
 
 
 class RecordForeignEdit(Command, frozen=True):
-    """Evidence of a change in others' scopes that a watcher found; ``agent`` '' where nobody knows who made it."""
+    """Evidence of a change in others' scopes that a watcher found; ``agent`` '' where nobody knows who made it.
+
+    ``owner``: who holds the tasks, where another hub grants and only that one knows.
+    """
 
     agent: str
     namespace: str
@@ -153,6 +156,7 @@ class RecordForeignEdit(Command, frozen=True):
     paths_total: int
     tasks: tuple[tuple[str, str], ...]
     quarantine: str = ""
+    owner: str = ""
 
 
 class RegisterWorktree(Command, frozen=True):

@@ -11,12 +11,13 @@ from synapse_git.constants import MAX_NAMED_CONFLICTS
 from synapse_git.protocol import paths_to_wire, to_wire
 from synapse_hub.core import overlap
 from synapse_hub.core.attribution import UNKNOWN, Announced, Change, Told, undisputed, writer
-from synapse_hub.core.claim import Claim, comparable, tree_key
+from synapse_hub.core.claim import Held, comparable, tree_key
 from synapse_hub.core.commands import RecordForeignEdit
 from synapse_hub.core.events.base import Holder
 from synapse_hub.core.events.guard import ForeignEditSeen
 from synapse_hub.core.outcome import Decided
 from synapse_hub.core.state import State
+from synapse_hub.core.team.decide import elsewhere
 
 # Of one claim nobody is an agent called so, since a name cannot be empty: every owner is somebody else.
 _NOBODY = ""
@@ -28,7 +29,7 @@ class Finding(msgspec.Struct, frozen=True):
     """A change in a live scope: ``agent`` made it, '' where nobody knows; ``certain``: whatever its content is."""
 
     change: Change
-    claim: Claim
+    claim: Held
     agent: str
     certain: bool
 
@@ -47,8 +48,8 @@ class Finding(msgspec.Struct, frozen=True):
         return {
             "path": to_wire(self.change.path),
             "owner": self.claim.owner,
-            "task_id": self.claim.task_id,
-            "namespace": self.claim.namespace,
+            "task_id": self.claim.key[1],
+            "namespace": self.claim.key[0],
             "by": by,
             "agent": self.agent,
             "certain": self.certain,
@@ -81,7 +82,19 @@ def find(
                 break
 
 
-def _finding(claims: Sequence[Claim], change: Change, told: Told) -> Finding:
+def find_covered(
+    held: Callable[[str], Sequence[Held]],
+    place: Place,
+    changes: Iterable[Change],
+    said: Callable[[str], Sequence[Announced]],
+) -> Iterator[Finding]:
+    """As `find`, where another hub grants; ``held``: what covers a path, as far as that one told."""
+    for change in changes:
+        if claims := held(change.path):
+            yield _finding(claims, change, Told(said(change.path), place.present, place.ran))
+
+
+def _finding(claims: Sequence[Held], change: Change, told: Told) -> Finding:
     """Several hold it where a directory changed that holds what they hold: a change by any of them is excused."""
     found = [(claim, writer(claim, change, told)) for claim in claims]
     claim, agent = next((pair for pair in found if pair[1] == pair[0].owner), found[0])
@@ -104,14 +117,14 @@ def evidence(place: Place, findings: Iterable[Finding]) -> list[RecordForeignEdi
             paths=tuple(one.change.path for one in found[:MAX_NAMED_CONFLICTS]),
             paths_total=len(found),
             tasks=tuple(dict.fromkeys(one.claim.key for one in found))[:MAX_NAMED_CONFLICTS],
+            owner=owner,
         )
-        for (agent, _), found in groups.items()
+        for (agent, owner), found in groups.items()
     ]
 
 
 def decide_foreign_edit(state: State, command: RecordForeignEdit, now: float) -> Decided:
     """Put it on record, unless the same was within a minute. Touches no lease (INV-RR-3). ``recorded`` tells."""
-    claims = [claim for key in command.tasks if (claim := state.claims.get(key))]
     event = ForeignEditSeen(
         at=now,
         agent=command.agent,
@@ -119,8 +132,17 @@ def decide_foreign_edit(state: State, command: RecordForeignEdit, now: float) ->
         worktree=command.worktree,
         paths=tuple(paths_to_wire(command.paths)),
         paths_total=command.paths_total,
-        holders=tuple(Holder(claim.namespace, claim.task_id, claim.owner) for claim in claims),
+        holders=tuple(_holders(state, command)),
         quarantine=command.quarantine,
     )
     known = state.denied_lately(event)
     return Decided([] if known else [event], {"recorded": not known})
+
+
+def _holders(state: State, command: RecordForeignEdit) -> Iterator[Holder]:
+    """Those of the tasks that are still held; where another hub grants, as the watcher's asker was told."""
+    for key in command.tasks:
+        if claim := state.claims.get(key):
+            yield Holder(*key, claim.owner)
+        elif elsewhere(state.team, key[0]) and command.owner:
+            yield Holder(*key, command.owner)

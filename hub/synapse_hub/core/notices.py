@@ -58,9 +58,7 @@ def _words(state: State, events: Sequence[AnyEvent]) -> Iterator[Word]:
                 yield from _override(state, event)
             case ForeignEditSeen():
                 yield from _foreign(state, event)
-            case ClaimRevoked():
-                yield from _takeover(state, event)
-            case ClaimReleased() if event.forced and event.by != event.owner:
+            case ClaimRevoked() | ClaimReleased(forced=True) if event.by != event.owner:
                 yield from _takeover(state, event)
             case TaskHandedOff():
                 yield _handover(state, event)
@@ -128,11 +126,14 @@ def _foreign(state: State, event: ForeignEditSeen) -> Iterator[Word]:
     for holder in _others(event.holders, event.agent):
         who = _called(state, event.agent, holder.owner, holder.namespace) if event.agent else "somebody unknown"
         about = f"edit {event.agent} {holder.namespace} {holder.task_id}"
-        yield (
-            holder.owner,
-            about,
-            f"{who} changed {paths}, which you hold for task {holder.task_id}.{kept} Look at it: git diff",
-        )
+        key = (holder.namespace, holder.task_id)
+        # Whoever granted the claim tells holders elsewhere.
+        if key in state.claims or key in state.team.receipts:
+            yield (
+                holder.owner,
+                about,
+                f"{who} changed {paths}, which you hold for task {holder.task_id}.{kept} Look at it: git diff",
+            )
         if event.agent:
             owner = _called(state, holder.owner, event.agent, holder.namespace)
             yield (

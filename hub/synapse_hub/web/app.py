@@ -58,6 +58,7 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("POST", "/v2/edits", edits.edits),
     ("POST", "/v2/watched", watch.watched),
     ("POST", "/v2/watchers", watch.watchers),
+    ("POST", "/v2/foreign_edits", watch.foreign_edits),
     ("POST", "/v2/notes", board.add_note),
     ("GET", "/v2/notes", board.notes),
     ("POST", "/v2/resources", board.offer),

@@ -30,6 +30,7 @@ PEER_ROUTES = (
     ("POST", "/v2/messages"),
     ("POST", "/v2/ack"),
     ("POST", "/v2/overrides"),
+    ("POST", "/v2/foreign_edits"),
     ("POST", "/v2/ping"),
 )
 # What a hub may ask that is nobody's peer yet.

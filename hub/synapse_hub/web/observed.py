@@ -46,9 +46,10 @@ def standing(desk: Desk, name: str) -> dict[str, Any]:
     found = desk.embassy.observed.get(name)
     if found is None:
         return {"standing": "silent", "heard_at": None, "detail": "", "claims": 0}
+    left_out = found.view.left_out
     return {
         "standing": found.standing,
         "heard_at": found.heard_at,
-        "detail": found.trouble,
+        "detail": found.trouble or (f"{left_out} more claims are not remembered" if left_out else ""),
         "claims": len(found.view),
     }

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synapse_git.protocol import QuarantinedBody, SeenFile, WatchedBody, WatcherBody, finite
-from synapse_hub.core.attribution import Change
-from synapse_hub.core.claim import tree_key
+from synapse_git.constants import MAX_NAMED_CONFLICTS
+from synapse_git.protocol import (
+    ForeignEditBody,
+    QuarantinedBody,
+    SeenFile,
+    WatchedBody,
+    WatcherBody,
+    finite,
+    paths_to_wire,
+)
+from synapse_hub.core.attribution import Announced, Change
+from synapse_hub.core.claim import Claim, Held, tree_key
 from synapse_hub.core.commands import ExtendLeases, RecordForeignEdit
-from synapse_hub.core.foreign import Finding, Place, evidence, find
+from synapse_hub.core.foreign import Finding, Place, evidence, find, find_covered
 from synapse_hub.core.lease import wants_extension
+from synapse_hub.core.outcome import Decided
 from synapse_hub.watchers import Standing
 from synapse_hub.web import answer
 from synapse_hub.web.desk import Desk, Rejected, agent_name, label, read, remark, task_name
 from synapse_hub.web.edits import clean, digest
+from synapse_hub.web.party import named, owner, peer
 
 
 async def watched(desk: Desk, request: Request) -> Response:
@@ -27,12 +39,57 @@ async def watched(desk: Desk, request: Request) -> Response:
     place = _place(desk, label(body.namespace, "namespace"), _worktree(body.worktree), now)
     tree = tree_key(place.namespace, place.worktree)
     changes = [_change(one, now) for one in body.changes]
-    findings = list(find(state, place, changes, lambda path: desk.announcements.of(tree, path, now), now))
+
+    def said(path: str) -> Sequence[Announced]:
+        return desk.announcements.of(tree, path, now)
+
+    findings = list(find(state, place, changes, said, now))
     _extend(desk, findings, now)
+    granting = desk.team.resolve(place.namespace)
+    if granting.kind == "remote":
+        findings += find_covered(partial(_told, desk, granting.owner, place), place, changes, said)
     # Whose tool owned up to it needs no more time to say so.
     for record in evidence(place, [one for one in findings if body.settled or one.owned_up]):
-        await desk.transact(record)
+        answered = await desk.transact(record)
+        if granting.kind == "remote" and isinstance(answered.outcome, Decided) and answered.outcome.answer["recorded"]:
+            desk.embassy.report(granting.owner, "/v2/foreign_edits", _told_on(record))
     return answer.document({"edits": [finding.document() for finding in findings]}, state.seq, now)
+
+
+def _told(desk: Desk, hub: str, place: Place, path: str) -> Sequence[Held]:
+    """What covers a path as far as the hub that grants there told."""
+    found = desk.embassy.observed.get(hub)
+    return found.view.covering(place.namespace, place.worktree, path, desk.hub.now()) if found else ()
+
+
+def _told_on(record: RecordForeignEdit) -> bytes:
+    body = ForeignEditBody(
+        agent=record.agent,
+        namespace=record.namespace,
+        worktree=record.worktree,
+        paths=paths_to_wire(record.paths),
+        paths_total=record.paths_total,
+        tasks=[task_id for _, task_id in record.tasks],
+    )
+    return msgspec.json.encode(body)
+
+
+async def foreign_edits(desk: Desk, request: Request) -> Response:
+    """``POST /v2/foreign_edits``: for other hubs, what their watchers found in scopes that are granted here."""
+    _, body = await read(request, ForeignEditBody)
+    if not peer(request):
+        raise Rejected("NOT_AUTHORISED", "this is for other hubs", "A watcher of this machine asks POST /v2/watched")
+    namespace = label(body.namespace, "namespace")
+    owner(desk, request, namespace)
+    record = RecordForeignEdit(
+        agent=named(desk, request, body.agent) if body.agent else "",
+        namespace=namespace,
+        worktree=_worktree(body.worktree),
+        paths=tuple(clean(path) for path in body.paths[:MAX_NAMED_CONFLICTS]),
+        paths_total=max(body.paths_total, 0),
+        tasks=tuple((namespace, task_name(task_id)) for task_id in body.tasks[:MAX_NAMED_CONFLICTS]),
+    )
+    return answer.of(await desk.transact(record))
 
 
 def _worktree(given: str) -> str:
@@ -56,11 +113,13 @@ def _change(one: SeenFile, now: float) -> Change:
 
 def _extend(desk: Desk, findings: Sequence[Finding], now: float) -> None:
     """Work on what one holds is activity."""
-    claims = {one.claim.key: one.claim for one in findings if not one.foreign and one.certain}
-    for owner in {claim.owner for claim in claims.values()}:
-        tasks = tuple(key for key, claim in claims.items() if claim.owner == owner and wants_extension(claim, now))
+    claims = {
+        one.claim.key: one.claim for one in findings if isinstance(one.claim, Claim) and not one.foreign and one.certain
+    }
+    for holder in {claim.owner for claim in claims.values()}:
+        tasks = tuple(key for key, claim in claims.items() if claim.owner == holder and wants_extension(claim, now))
         if tasks:
-            desk.leave(ExtendLeases(agent=owner, tasks=tasks))
+            desk.leave(ExtendLeases(agent=holder, tasks=tasks))
 
 
 async def quarantined(desk: Desk, request: Request) -> Response:
