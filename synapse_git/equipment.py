@@ -21,16 +21,18 @@ class Place:
     """Where a harness looks: ``project``, below a project's root; ``file``, in the user's directory for it.
 
     That directory is ``folder`` below the home, or what ``variable`` says. ``program``: the harness on PATH.
+    ``inline``: the file beside either that may list hooks as well, '' where there is none.
     """
 
-    __slots__ = ("file", "folder", "program", "project", "variable")
+    __slots__ = ("file", "folder", "inline", "program", "project", "variable")
 
-    def __init__(self, program: str, project: str, variable: str, folder: str, file: str) -> None:
+    def __init__(self, program: str, project: str, variable: str, folder: str, file: str, inline: str = "") -> None:
         self.program = program
         self.project = project
         self.variable = variable
         self.folder = folder
         self.file = file
+        self.inline = inline
 
     def users(self, env: Mapping[str, str]) -> str:
         """The user's own configuration."""
@@ -43,7 +45,7 @@ _PLUGIN = "plugins/synapse-git.js"
 _HOOKS = "hooks/synapse-git.json"
 PLACES = {
     "claude": Place("claude", ".claude/settings.json", "CLAUDE_CONFIG_DIR", ".claude", "settings.json"),
-    "codex": Place("codex", ".codex/hooks.json", "CODEX_HOME", ".codex", "hooks.json"),
+    "codex": Place("codex", ".codex/hooks.json", "CODEX_HOME", ".codex", "hooks.json", "config.toml"),
     "gemini": Place("gemini", ".gemini/settings.json", "", ".gemini", "settings.json"),
     "cursor": Place("cursor", ".cursor/hooks.json", "", ".cursor", "hooks.json"),
     "copilot": Place("copilot", f".github/{_HOOKS}", "COPILOT_HOME", ".copilot", _HOOKS),
@@ -70,9 +72,13 @@ def covering(root: str, env: Mapping[str, str]) -> list[str]:
             return []
     except CheckoutError:
         return []
-    return [
-        name for name, place in PLACES.items() if _names_us(f"{root}/{place.project}") or _names_us(place.users(env))
-    ]
+    found = []
+    for name, place in PLACES.items():
+        files = [f"{root}/{place.project}", place.users(env)]
+        files += [f"{os.path.dirname(file)}/{place.inline}" for file in files if place.inline]
+        if any(_names_us(file) for file in files):
+            found.append(name)
+    return found
 
 
 def _starts(launcher: str) -> bool:

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.box import PROGRAMS, Box
+from synapse_git import address
+from tests.box import Box
 from tests.faults.scale import LONG, times
 from tests.hooking import claim
-from tests.watch.watching import Watching, watching
+from tests.watch.watching import HASTY, SETTLED_S, Watching, watching
 
 LINUX = sys.platform == "linux"
 
@@ -100,7 +101,7 @@ def test_at_the_limit_of_watches_it_says_so_and_finds_changes_all_the_same(box: 
 
 def test_a_checkout_of_many_files_is_one_settled_verdict(box: Box, place: Path) -> None:
     """Git moved them, so they are nobody's edits; what somebody edits at the same time is."""
-    count = times(10_000, 30_000)
+    count = times(2_000, 30_000)
     files = "".join(f"M 100644 inline src/many/{number % 100}/{number}\ndata 2\nx\n" for number in range(count))
     commit = f"commit refs/heads/other\ncommitter t <t@t> 1 +0000\ndata 4\nmany\nfrom refs/heads/main^0\n{files}\n"
     box.done("git", "fast-import", "--quiet", stdin=commit.encode())
@@ -109,7 +110,7 @@ def test_a_checkout_of_many_files_is_one_settled_verdict(box: Box, place: Path) 
         box.write("src/a.py", "by whom?\n", cwd=place)
         watch.until(watch.edits)
         box.done("git", "checkout", "-q", "main")
-        time.sleep(4)
+        time.sleep(2 * SETTLED_S)
         assert watch.edits() == {"src/a.py": ""}
         assert [one["files"] for one in watch.said if one["kind"] == "moved"] in ([count], [count, count])
 
@@ -150,7 +151,7 @@ def test_a_linked_worktree_is_watched_for_itself(box: Box, place: Path) -> None:
         box.done("git", "reset", "-q", "--hard", "HEAD~1", cwd=linked)
         box.write("src/b.py", cwd=linked)
         watch.until(watch.edits)
-        time.sleep(2.5)
+        time.sleep(SETTLED_S)
         assert watch.edits() == {"src/b.py": ""}
 
 
@@ -165,7 +166,7 @@ def test_what_git_ignores_is_nobodys_business_unless_it_is_tracked(box: Box, pla
         box.write("src/a.o", cwd=place)
         box.write("src/tracked.o", "again\n", cwd=place)
         watch.until(watch.edits)
-        time.sleep(2.5)
+        time.sleep(SETTLED_S)
         assert watch.edits() == {"src/tracked.o": ""}
 
 
@@ -190,7 +191,7 @@ def test_a_change_while_git_holds_its_lock_waits_for_the_end(box: Box, place: Pa
     with watching(box) as watch:
         lock.touch()
         box.write("src/a.py", cwd=place)
-        time.sleep(3)
+        time.sleep(SETTLED_S)
         assert watch.edits() == {}
         past = time.time() - 100
         os.utime(lock, (past, past))
@@ -201,6 +202,10 @@ def test_another_watcher_in_the_same_checkout_is_turned_away(box: Box, place: Pa
     """One post, one watcher: it says who has it."""
     with watching(box):
         second = subprocess.run(
-            [PROGRAMS / "synapse-git", "watch"], cwd=place, env=box.env, capture_output=True, text=True, check=False
+            [sys.executable, "-c", HASTY.replace("5.0", "0.5"), "here", place],
+            env=box.env | {"SYNAPSE_HUB": address.recorded(str(box.state))},
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert second.returncode == 4 and "somebody else's synapse-git watch" in second.stderr

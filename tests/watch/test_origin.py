@@ -71,9 +71,9 @@ def test_a_holder_whose_work_another_takes_away_is_told_by_whom(box: Box, held: 
     box.write("src/a.py", "unfinished\n")
     box.write("src/b.py", "unfinished\n")
     with watching(box) as watch:
-        box.done("git", "checkout", "--", "src/a.py", agent="bo")
-        assert settled(box, watch) == {"src/a.py": "bo"}
-        assert [one["by"] for one in watch.said if one.get("path") == "src/a.py"] == ["git"]
         (held / "src/b.py").write_text("b = 1\n")
+        assert settled(box, watch) == {"src/b.py": ""}
+        box.done("git", "checkout", "--", "src/a.py", agent="bo")
         assert settled(box, watch) == {"src/a.py": "bo", "src/b.py": ""}
+        assert [one["by"] for one in watch.said if one.get("path") == "src/a.py"] == ["git"]
     assert "bo changed src/a.py, held by ana" in box.synapse("log").out

@@ -34,7 +34,7 @@ def waiting(box: Box, agent: str) -> str:
 
 def test_a_change_in_anothers_scope_is_told_and_put_on_record(box: Box, held: Path) -> None:
     """By whom it was is unknown, since no tool said so; evidence, status and the audit trail have it."""
-    with watching(box) as watch:
+    with watching(box, patient=True) as watch:
         box.write("src/a.py", cwd=held)
         watch.until(watch.edits)
         assert watch.edits() == {"src/a.py": ""}

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -13,20 +14,32 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from synapse_git import client
+from synapse_git import address, client
 from tests.box import PROGRAMS, Box
 
 PATIENCE_S = 30.0
+
+# The same watcher with less patience: what it waits for is there sooner in a test than at people's hands.
+HASTY = """
+import sys
+from synapse_watch import __main__, patrol, terminal
+patrol.GRACE_S, patrol._TRAILING_S, patrol._DEGRADED_S = 1.0, 0.8, 1.5
+terminal._PATIENCE_S = 5.0
+sys.exit(__main__.main(sys.argv[1:]))
+"""
+# Long enough for it to have told of whatever it will tell of.
+SETTLED_S = 1.7
 
 
 class Watching:
     """``said``: every document it printed, oldest first."""
 
-    def __init__(self, box: Box, cwd: Path, prefix: Sequence[str]) -> None:
+    def __init__(self, box: Box, cwd: Path, prefix: Sequence[str], *, patient: bool) -> None:
+        plain = [str(PROGRAMS / "synapse-git"), "watch", "--json"]
         self.process = subprocess.Popen(
-            [*prefix, PROGRAMS / "synapse-git", "watch", "--json"],
+            [*prefix, *(plain if patient else [sys.executable, "-c", HASTY, "here", str(cwd), "--json"])],
             cwd=cwd,
-            env=box.env,
+            env=box.env if patient else box.env | {"SYNAPSE_HUB": address.recorded(str(box.state))},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -74,9 +87,11 @@ class Watching:
 
 
 @contextmanager
-def watching(box: Box, cwd: Path | None = None, prefix: Sequence[str] = ()) -> Iterator[Watching]:
-    """`synapse-git watch` until the block ends, from the moment on at which it sees."""
-    watch = Watching(box, cwd or box.cwd, prefix)
+def watching(
+    box: Box, cwd: Path | None = None, prefix: Sequence[str] = (), *, patient: bool = False
+) -> Iterator[Watching]:
+    """`synapse-git watch` until the block ends, from the moment on at which it sees. ``patient``: as people have it."""
+    watch = Watching(box, cwd or box.cwd, prefix, patient=patient)
     try:
         watch.until(watch.states)
         yield watch

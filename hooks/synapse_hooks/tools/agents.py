@@ -9,7 +9,7 @@ from typing import Any
 from synapse_git import checkout, equipment
 from synapse_git.errors import UsageError
 from synapse_hooks.tools import hook
-from synapse_hooks.tools.configuration import Configuration, content
+from synapse_hooks.tools.configuration import Configuration, chosen, content
 
 PROJECT, USER = "project", "user"
 
@@ -34,10 +34,10 @@ def act(arguments: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
 
 def _one(verb: str, name: str, scope: str, root: str, env: Mapping[str, str]) -> dict[str, Any]:
     place = equipment.PLACES[name]
-    path = f"{root}/{place.project}" if scope == PROJECT else place.users(env)
+    path = chosen(name, f"{root}/{place.project}" if scope == PROJECT else place.users(env))
     about = {"name": name, "scope": scope, "file": path}
     if verb == "print":
-        return about | {"text": content(name).text()}
+        return about | {"text": content(name, path).text()}
     configuration = Configuration(name, path, env)
     if verb == "install":
         return about | configuration.install() | {"note": hook.dialect(name).note}

@@ -13,17 +13,35 @@ from typing import Any
 from synapse_git import equipment
 from synapse_git.errors import CheckoutError
 from synapse_hooks import whole
-from synapse_hooks.tools import hook, launcher
+from synapse_hooks.tools import hook, inline, launcher
 from synapse_hooks.tools.entries import Entries
+from synapse_hooks.tools.inline import Inline
 from synapse_hooks.tools.script import Script
 
 _MODE = 0o644
 
 
-def content(harness: str) -> Entries | Script:
-    """What is ours in a configuration of ``harness``."""
+def content(harness: str, path: str = "") -> Entries | Inline | Script:
+    """What is ours in the configuration of ``harness`` at ``path``."""
     speaks = hook.dialect(harness)
+    if path.endswith(".toml"):
+        return Inline(harness, speaks)
     return Script(speaks.script) if speaks.script else Entries(harness, speaks)
+
+
+def chosen(harness: str, path: str) -> str:
+    """Where hooks go: to ``path``, or to the file beside it where its user keeps hooks, since two would be too many."""
+    beside = equipment.PLACES[harness].inline
+    if not beside:
+        return path
+    other = f"{os.path.dirname(path)}/{beside}"
+    try:
+        with open(other, "rb") as file:
+            text = file.read().decode()
+    except (OSError, UnicodeDecodeError):
+        return path
+    ours = f"/{equipment.LAUNCHER}" in text
+    return other if inline.used(text) and (ours or not os.path.lexists(path)) else path
 
 
 class Configuration:
@@ -31,7 +49,7 @@ class Configuration:
 
     def __init__(self, harness: str, path: str, env: Mapping[str, str]) -> None:
         self.path = path
-        self._content = content(harness)
+        self._content = content(harness, path)
         self._target = os.path.realpath(path)  # a link stays a link
         self._env = env
         mark = hashlib.sha256(os.fsencode(self._target)).hexdigest()[:16]
