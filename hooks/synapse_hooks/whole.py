@@ -28,6 +28,13 @@ def write(path: str, content: bytes, mode: int) -> bool:
     return True
 
 
+def remove(path: str) -> None:
+    """Have nothing there, nor what a killed predecessor left of it. Raises: OSError."""
+    for one in (path, path + DRAFT):
+        if os.path.lexists(one):
+            os.unlink(one)
+
+
 def holds(path: str, content: bytes, mode: int) -> bool:
     """Is ``path`` a file with exactly this content and mode?"""
     try:

@@ -83,8 +83,9 @@ class Configuration:
             text = self._understood(self._content.take, before, made.get("segments", []))
             made["segments"] = []
             after = self._understood(self._content.put, text, made["segments"])
-            made["dirs"] = made.get("dirs") or self._make_directory()
+            made["dirs"] = made.get("dirs") or self._missing()
             self._remember(made)
+            os.makedirs(os.path.dirname(self._target), exist_ok=True)
             return {"changed": True, "copy": self._write(before, after)}
 
     def uninstall(self) -> dict[str, Any]:
@@ -93,11 +94,11 @@ class Configuration:
             before, made = self._read(), self._recall()
             after = self._understood(self._content.take, before, made.get("segments", []))
             copy = self._write(before, after) if after != before else ""
-            if os.path.exists(self._record):
-                os.unlink(self._record)
+            whole.remove(self._target + whole.DRAFT)
             for directory in reversed(made.get("dirs", [])):
                 if os.path.isdir(directory) and not os.listdir(directory):
                     os.rmdir(directory)
+            whole.remove(self._record)
             if not any(name.endswith(".record") for name in os.listdir(os.path.dirname(self._record))):
                 launcher.uninstall(self._env)
             return {"changed": after != before, "copy": copy}
@@ -134,14 +135,12 @@ class Configuration:
             os.unlink(self._target)
         return self._copy if existed else ""
 
-    def _make_directory(self) -> list[str]:
-        """Have the directory of the file; those that were made for it, outermost first."""
+    def _missing(self) -> list[str]:
+        """The directories that have to be made for the file, outermost first."""
         missing, directory = list[str](), os.path.dirname(self._target)
         while not os.path.isdir(directory):
             missing.insert(0, directory)
             directory = os.path.dirname(directory)
-        for one in missing:
-            os.mkdir(one)
         return missing
 
     def _recall(self) -> dict[str, Any]:

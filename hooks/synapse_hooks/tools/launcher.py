@@ -41,8 +41,7 @@ def install(env: Mapping[str, str]) -> bool:
 
 def uninstall(env: Mapping[str, str]) -> None:
     """Take it away. Raises: OSError, and as `path`."""
-    if os.path.lexists(path(env)):
-        os.unlink(path(env))
+    whole.remove(path(env))
 
 
 def works(env: Mapping[str, str]) -> bool:
