@@ -76,9 +76,11 @@ class Origin:
         letters = truth.dirty(paths)
         found = {path: BACK for path in paths if path not in letters}
         staged = [path for path, two in letters.items() if two[1:] == b" "]
-        found |= dict.fromkeys(staged, MOVED if truth.interrupted() else GIVEN)
+        # A stash that comes back leaves what a merge does, and is no operation that goes on to a commit.
+        ours = MOVED if truth.interrupted() else GIVEN
+        found |= dict.fromkeys(staged, ours)
         left = [path for path in paths if path not in found]
-        for tree, meaning in (("AUTO_MERGE", MOVED), *((stash, GIVEN) for stash in reversed(self._stashes))):
+        for tree, meaning in (("AUTO_MERGE", ours), *((stash, GIVEN) for stash in reversed(self._stashes))):
             if left:
                 same = truth.same(tree, left)
                 found |= dict.fromkeys(same, meaning)

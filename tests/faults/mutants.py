@@ -23,6 +23,7 @@ QUICK = (
     "tests/unit/test_clock.py",
     "tests/unit/test_attribution.py",
     "tests/unit/test_picture.py",
+    "tests/unit/test_origin.py",
     "tests/watch/test_quarantine.py",
     "tests/unit/test_binding.py",
     "tests/machine/test_core_machine.py",

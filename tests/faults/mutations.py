@@ -31,6 +31,7 @@ ATTRIBUTION, ANNOUNCEMENTS = _CORE + "attribution.py", "hub/synapse_hub/announce
 QUARANTINE, PICTURE = "synapse_git/quarantine.py", "hub/synapse_watch/picture.py"
 _OBSERVED = "hub/synapse_hub/federation/observation/"
 TIDINGS, VIEW, FOLLOWING = _OBSERVED + "tidings.py", _OBSERVED + "view.py", "hub/synapse_hub/web/following.py"
+ORIGIN = "hub/synapse_watch/origin.py"
 ROUTES, DESK = "hub/synapse_hub/web/claims.py", "hub/synapse_hub/web/desk.py"
 
 _SCOPES = [
@@ -311,6 +312,10 @@ _WATCHERS = [
     broken("an agent is accused as generously as it is excused", (ATTRIBUTION, "if abs(at - when) <= _CLOSE_S", "if abs(at - when) <= EDIT_SLACK_SECONDS")),
     broken("a subagent is a stranger to its session", (ATTRIBUTION, "or acts_for(agent, holder) or acts_for(holder, agent) for", "for")),
     broken("what a holder wrote before is strange when it comes back", (ATTRIBUTION, "if any(one.written and one.sha256 == change.sha256 for one in own):", "if not own:")),
+    broken("a stash that comes back is nobody's doing", (ORIGIN, "MOVED if truth.interrupted() else GIVEN", "MOVED")),
+    broken("whoever resolves a conflict is taken for Git", (ORIGIN, "left = [path for path in left if path not in same]", "found |= dict.fromkeys(left, meaning)")),
+    broken("what somebody changed since is taken for moved", (ORIGIN, " - self._truth.dirty().keys()", "")),
+    broken("a stash that was dropped is forgotten", (ORIGIN, "> _MOST_STASHES", "> 0")),
     broken("what was judged first hides what came after", (ANNOUNCEMENTS, "max(one.at, self._order[-1][0]) if self._order else one.at", "one.at")),
     broken("announcements are never forgotten", (ANNOUNCEMENTS, "if one.at > now - EDIT_MEMORY_SECONDS]", "if one.at]")),
     broken("announcements have no bound", (ANNOUNCEMENTS, "len(self._order) > MAX_REMEMBERED_EDITS", "not self._order")),

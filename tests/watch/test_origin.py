@@ -77,3 +77,18 @@ def test_a_holder_whose_work_another_takes_away_is_told_by_whom(box: Box, held: 
         assert settled(box, watch) == {"src/a.py": "bo", "src/b.py": ""}
         assert [one["by"] for one in watch.said if one.get("path") == "src/a.py"] == ["git"]
     assert "bo changed src/a.py, held by ana" in box.synapse("log").out
+
+
+def test_a_checkout_in_a_submodule_is_nobodys_edit(box: Box, held: Path) -> None:
+    """Its files belong to the superproject's tree, and what Git has of them is in a repository of their own."""
+    inner = box.init("inner")
+    box.write("x.py", "two\n", cwd=inner)
+    box.done("git", "add", ".", cwd=inner)
+    box.done("git", "commit", "-qm", "two", cwd=inner)
+    box.done("git", "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), "src/lib", agent="ana")
+    box.done("git", "commit", "-qm", "lib", agent="ana")
+    with watching(box) as watch:
+        box.done("git", "checkout", "-q", "HEAD~1", cwd=held / "src/lib")
+        box.done("git", "submodule", "update", "-q", agent="bo")
+        box.write("src/lib/docs/guide.md", "by whom?\n")
+        assert settled(box, watch) == {"src/lib/docs/guide.md": ""}
