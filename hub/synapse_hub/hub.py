@@ -313,8 +313,8 @@ class Hub:
         self._state = state
         self._due.follow(events)
         self._freed = self._freed or any(isinstance(event, _FREEING) for event in events)
-        if trees := [tree for event in events if (tree := _unsettled(event))]:
-            self._on_grant(trees)
+        if trees := {tree for event in events if (tree := _unsettled(event))}:
+            self._on_grant(list(trees))
         if events:
             self._on_publish(events)
 

@@ -22,6 +22,7 @@ JOURNAL, MARK, SQLITE = _JOURNAL + "journal.py", _JOURNAL + "mark.py", _JOURNAL 
 RECORD, SNAPSHOT, ARCHIVE = _JOURNAL + "record.py", _JOURNAL + "snapshot.py", _JOURNAL + "archive.py"
 RESTART = _JOURNAL + "restart.py"
 MAIL, MESSAGES, NOTICES = _CORE + "mail.py", _CORE + "messages.py", _CORE + "notices.py"
+NAMED, NAMES, ROSTER = _CORE + "binding.py", _CORE + "names.py", "hub/synapse_hub/web/session/roster.py"
 BOARD, NOTES, TALK = _CORE + "board.py", _CORE + "notes.py", "hub/synapse_hub/web/messages.py"
 SCOPE, PROTOCOL, BINDING = (f"synapse_git/{name}.py" for name in ("scope", "protocol", "binding"))
 _FEDERATION = "hub/synapse_hub/federation/"
@@ -108,9 +109,11 @@ _HOLDING = [
     broken("a heartbeat keeps nothing alive", (HOLDING, "return Decided(events, {\"claims\": documents})", 'return Decided([], {"claims": documents})')),
     broken("a finished task leaves its checkpoint", (STATE, "return _retain(state, key, event.at) if event.forced else _drop(state, key)", "return _retain(state, key, event.at)")),
     broken("a forced release drops the checkpoint", (STATE, "return _retain(state, key, event.at) if event.forced else _drop(state, key)", "return _drop(state, key)")),
-    broken("an epoch is forgotten with its renewal", (STATE, "state, epoch=max(state.epoch, claim.epoch), claims=", "state, claims=")),
-    broken("an epoch is forgotten with its claim", (STATE, "        state,\n        epoch=max(state.epoch, claim.epoch),", "        state,\n        epoch=claim.epoch if len(state.claims) else state.epoch,")),
-    broken("a renewal leaves the index behind", (STATE, "return (claim.owner, claim.principal, claim.worktree, claim.paths)", "return (claim.owner, claim.principal, claim.worktree)")),
+    broken("an epoch is forgotten with its renewal", (STATE, "        epoch=max(state.epoch, claim.epoch),\n        claims=state.claims.set(claim.key, claim),\n        trees=state.trees if", "        claims=state.claims.set(claim.key, claim),\n        trees=state.trees if")),
+    broken("an epoch is forgotten with its claim", (STATE, "        epoch=max(state.epoch, claim.epoch),\n        claims=state.claims.set(claim.key, claim),\n        trees=state.trees.set(claim.tree", "        epoch=claim.epoch if len(state.claims) else state.epoch,\n        claims=state.claims.set(claim.key, claim),\n        trees=state.trees.set(claim.tree")),
+    broken("a renewal leaves the index behind", (STATE, "trees=state.trees if known.paths == claim.paths else", "trees=state.trees if known.paths else")),
+    broken("a renewal keeps what it gave up", (STATE, "        tree = overlap.remove(tree, path, claim.key, claim.owner)\n    return state.trees", "        pass\n    return state.trees")),
+    broken("a takeover is charged to who lost it", (STATE, "return (claim.owner, claim.principal, claim.worktree)", "return (claim.owner, claim.worktree)")),
     broken("an expiry frees nothing", (STATE, "return _retain(state, (event.namespace, event.task_id), event.at)", "return state")),
     broken("a denial ends the lease", (STATE, "            return _remember_denial(state, event)", "            return _remember_denial(_drop(state, (event.namespace, 't1')), event)")),
     broken("a minute of denials is too long", (STATE, "near(before[0], event.at, DENIAL_COALESCE_SECONDS)", "near(before[0], event.at, DENIAL_COALESCE_SECONDS + 1e-9)")),
@@ -147,7 +150,7 @@ _HUB = [
     broken("the clock may go back", (HUB, "return max(self._clock.now(), self._last_now)", "return self._clock.now()")),
     broken("what is asked of an owner unsettles nothing", (HUB, "isinstance(event, ClaimForwarded | ReceiptEnded |", "isinstance(event, ReceiptEnded |")),
     broken("a receipt that ended unsettles nothing", (HUB, "isinstance(event, ClaimForwarded | ReceiptEnded |", "isinstance(event, ClaimForwarded |")),
-    broken("nobody is told of a grant", (HUB, "if (tree := _unsettled(event))]:", "if (tree := _unsettled(event)) and False]:")),
+    broken("nobody is told of a grant", (HUB, "if (tree := _unsettled(event))}:", "if (tree := _unsettled(event)) and False}:")),
     broken("no sweep", (HUB, "        if due:\n            self._transact_batch([_Ticket(ExpireDue", "        if not self:\n            self._transact_batch([_Ticket(ExpireDue")),
     broken("stopping forgets what is queued", (HUB, "            if tickets and self.granting:", "            if tickets and self.granting and more:")),
     broken("every try of a waiter is a denial", (HUB, "outcome = msgspec.structs.replace(outcome, events=())", "pass")),
@@ -295,6 +298,22 @@ _TALKING = [
     broken("a snapshot forgets the board", (SNAPSHOT, "board=board.restored(image.notes, image.offers)", "board=board.restored([], [])")),
 ]  # fmt: skip
 
+_NAMES = [
+    broken("anyone acts under a bound name", (NAMED, "if owner is None or owner.secret_sha256 == session:", "if owner is None or session is not None:")),
+    broken("a bound name is bound again", (NAMED, "    if owner and (owner.secret_sha256, owner.principal) != (command.secret_sha256, command.principal):\n", "    if owner and not owner:\n")),
+    broken("another user's secret is as good", (NAMED, "(owner.secret_sha256, owner.principal) != (command.secret_sha256, command.principal)", "owner.secret_sha256 != command.secret_sha256")),
+    broken("a pinned key is not asked for", (NAMED, "if pinned and command.key != pinned:", "if pinned and command.key and command.key != pinned:")),
+    broken("any key will do", (NAMED, "if pinned and command.key != pinned:", "if pinned and not command.key:")),
+    broken("anybody ends a session", (NAMED, "(owner := state.names.live.get(agent)) and owner.secret_sha256 == secret", "(owner := state.names.live.get(agent))")),
+    broken("anybody takes a name back", (NAMED, "if command.principal not in principals:", "if not principals:")),
+    broken("a name is free at once", (NAMES, "if found and found[0] + DEFAULT_LEASE_OFFLINE_TTL > now else None\n\n    def free_at", "if found and found[0] > now else None\n\n    def free_at")),
+    broken("a name is never free", (NAMES, "if found and found[0] + DEFAULT_LEASE_OFFLINE_TTL > now else None\n\n    def free_at", "if found else None\n\n    def free_at")),
+    broken("a name that is taken back keeps its key", (NAMES, "keys=self.keys.without(event.agent))", "keys=self.keys)")),
+    broken("names of who is away only grow", (NAMES, "            capacity=MAX_BOUND_NAMES,\n", "")),
+    broken("keys only grow", (NAMES, "keep_after=0.0, capacity=MAX_PINNED_KEYS)", "keep_after=0.0)")),
+    broken("the next session ends with the one before", (ROSTER, "                    if link.bound:\n                        link.end(code", "                    if link:\n                        link.end(code")),
+]  # fmt: skip
+
 _WATCHERS = [
     broken("an announcement of anything accuses", (ATTRIBUTION, "one.written and one.sha256 == change.sha256 and earliest", "one.written and earliest")),
     broken("an announcement of long ago accuses", (ATTRIBUTION, "and earliest <= one.at <= latest", "and one.at <= latest")),
@@ -352,6 +371,7 @@ BREAKAGES: tuple[Breakage, ...] = (
     *_GUARD,
     *_SIGNATURES,
     *_TALKING,
+    *_NAMES,
     *_WATCHERS,
     *_OBSERVATION,
 )

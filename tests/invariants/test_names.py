@@ -25,10 +25,13 @@ from synapse_hub.core.commands import (
     SaveCheckpoint,
     SendMessage,
     UpdateTask,
+    WithdrawResource,
 )
+from synapse_hub.core.events.names import NameReleased
 from synapse_hub.core.guard import Question, Verdict
 from synapse_hub.core.outcome import Decided
 from synapse_hub.journal.snapshot import capture, restore
+from synapse_hub.web.session.roster import Link, Roster
 from tests.hub.desk import FakeClock, Rig, give, keyed, running, take
 
 MINE, OTHER = (hashlib.sha256(text).hexdigest() for text in (b"mine", b"other"))
@@ -67,6 +70,7 @@ VERBS: list[Any] = [
     Acknowledge(agent="ana", seq=1),
     AddNote(agent="ana", namespace="", task_id="", text="so far"),
     OfferResource(agent="ana", namespace="", name="gpu", note="", ttl_s=60.0),
+    WithdrawResource(agent="ana", namespace="", name="gpu"),
     ReleaseName(agent="ana"),
 ]
 
@@ -76,6 +80,7 @@ def test_under_a_bound_name_only_its_session_acts(tmp_path: Path, verb: Any) -> 
     """Every verb without the secret, or with another one, is NAME_OWNED and does nothing; with it, it is done."""
     with running(tmp_path) as rig:
         rig.answer(take())
+        rig.answer(OfferResource(agent="ana", namespace="", name="gpu", note="", ttl_s=60.0))
         rig.answer(bind())
         seq = rig.hub.state.seq
         assert rig.reason(verb) == "NAME_OWNED"
@@ -259,3 +264,15 @@ def test_inv_rr_1_a_snapshot_knows_the_names(tmp_path: Path) -> None:
         assert told.live == known.live
         assert list(told.absent.items()) == list(known.absent.items())
         assert list(told.keys.items()) == list(known.keys.items())
+
+
+def test_only_links_that_had_the_name_end_with_it(tmp_path: Path) -> None:
+    """Not the one that has just got it, in the same commit, and is about to hear so."""
+    with running(tmp_path) as rig:
+        roster = Roster(rig.hub, lambda _: None)
+        before, after = Link("ana", MINE), Link("ana", OTHER)
+        before.bound = True
+        for link in (before, after):
+            roster.enter(link)
+        roster.follow([NameReleased(at=0.0, agent="ana")])
+        assert before.ending == (1000, "released") and after.ending is None

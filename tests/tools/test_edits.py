@@ -169,7 +169,7 @@ async def _both_ways(rig: Rig) -> None:
 
     async def give_back(since: float, *kept: str) -> bool:
         headers = [(b"synapse-unedited-since", repr(since).encode())]
-        async with closing(front, Request({"type": "http", "headers": headers}), ("", task), kept):
+        with closing(front, Request({"type": "http", "headers": headers}), ("", task), kept):
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(front.closings.over(), 0.01)
         await asyncio.wait_for(front.closings.over(), 1)

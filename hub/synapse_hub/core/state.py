@@ -201,16 +201,29 @@ def _grant(state: State, claim: Claim) -> State:
     )
     state = msgspec.structs.replace(state, principals=principals, checkpoints=state.checkpoints.without(claim.key))
     known = state.claims.get(claim.key)
-    if known is not None and _indexed(known) == _indexed(claim):
-        return msgspec.structs.replace(
-            state, epoch=max(state.epoch, claim.epoch), claims=state.claims.set(claim.key, claim)
-        )
-    return hold(_drop(state, claim.key), claim)
+    if known is None or _indexed(known) != _indexed(claim):
+        return hold(_drop(state, claim.key), claim)
+    return msgspec.structs.replace(
+        state,
+        epoch=max(state.epoch, claim.epoch),
+        claims=state.claims.set(claim.key, claim),
+        trees=state.trees if known.paths == claim.paths else _moved(state, known, claim),
+    )
 
 
-def _indexed(claim: Claim) -> tuple[object, ...]:
-    """What the indexes know of a claim: a renewal that leaves it alone leaves them alone."""
-    return (claim.owner, claim.principal, claim.worktree, claim.paths)
+def _indexed(claim: Claim) -> tuple[str, ...]:
+    """What the indexes know of a claim beside its paths: a renewal leaves that alone."""
+    return (claim.owner, claim.principal, claim.worktree)
+
+
+def _moved(state: State, known: Claim, claim: Claim) -> Map[TreeKey, overlap.Node]:
+    """The trees with the paths of ``claim`` instead of those that were ``known`` of it."""
+    tree, before, after = state.tree(claim.tree), known.scope(), claim.scope()
+    for path in set(after).difference(before):
+        tree = overlap.insert(tree, path, claim.key, claim.owner)
+    for path in set(before).difference(after):
+        tree = overlap.remove(tree, path, claim.key, claim.owner)
+    return state.trees.set(claim.tree, tree)
 
 
 def hold(state: State, claim: Claim) -> State:

@@ -46,7 +46,7 @@ from synapse_hub.core.outcome import claim_document
 from synapse_hub.core.state import State
 from synapse_hub.web import answer
 from synapse_hub.web.closing import closing
-from synapse_hub.web.desk import Desk, Rejected, label, read, remark, session, task_name
+from synapse_hub.web.desk import Desk, Rejected, header, label, read, remark, session, task_name
 from synapse_hub.web.errand import Errand, extended, forwarded
 from synapse_hub.web.party import named, owner, peer, principal, recipient
 
@@ -74,7 +74,7 @@ async def claim(desk: Desk, request: Request) -> Response:
     keyed = _keyed(request, "claim", raw, command)
     if abroad := owner(desk, request, command.namespace):
         return await forwarded(desk, request, abroad, Errand("claim", raw, command, command.principal, wait_s=wait_s))
-    async with closing(desk, request, (command.namespace, command.task_id), command.paths or ()):
+    with closing(desk, request, (command.namespace, command.task_id), command.paths or ()):
         answered = await (desk.transact_patiently(keyed, request, wait_s) if wait_s else desk.transact(keyed))
     tree = command.worktree or ""
     unknown = tree.startswith("wt:") and tree not in desk.hub.state.worktrees
@@ -88,7 +88,7 @@ async def release(desk: Desk, request: Request) -> Response:
     if body.force and not reason.strip():
         raise Rejected("INVALID_REQUEST", "a forced release needs a reason", "Give reason_text: the holder is told it")
     command = ReleaseClaim(**_task(desk, request, body), force=body.force, reason_text=reason)
-    async with closing(desk, request, (command.namespace, command.task_id), ()):
+    with closing(desk, request, (command.namespace, command.task_id), ()):
         return await _decided(desk, request, "release", raw, command)
 
 
@@ -156,7 +156,7 @@ async def heartbeat(desk: Desk, request: Request) -> Response:
 
 def _keyed(request: Request, verb: str, raw: bytes, command: FamilyCommand) -> Keyed | FamilyCommand:
     """Spec: INV-CR-1. The key counts within its principal, agent and verb."""
-    key = request.headers.get("idempotency-key")
+    key = header(request, b"idempotency-key")
     if key is None:
         return command
     if not 0 < len(key) <= 255:

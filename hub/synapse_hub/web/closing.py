@@ -8,43 +8,48 @@ back, and nothing is given back under an edit that was allowed.
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from starlette.requests import Request
 
 from synapse_git import scope
 from synapse_git.protocol import finite, from_wire
+from synapse_hub.closings import Closings
 from synapse_hub.core.claim import Claim, TaskKey, comparable
-from synapse_hub.web.desk import Desk, Rejected
+from synapse_hub.web.desk import Desk, Rejected, header
 
-_HEADER = "synapse-unedited-since"
+_HEADER = b"synapse-unedited-since"
+_NOTHING = nullcontext()
 
 
-@asynccontextmanager
-async def closing(desk: Desk, request: Request, key: TaskKey, kept: Iterable[str]) -> AsyncIterator[None]:
+def closing(desk: Desk, request: Request, key: TaskKey, kept: Iterable[str]) -> AbstractContextManager[None]:
     """While the claim ``key`` is given back, but for ``kept``. Raises: Rejected."""
     since = _since(request)
     claim = desk.hub.state.live(key, desk.hub.now())
     if since is None or claim is None:
-        yield
-        return
+        return _NOTHING
     if _edited(desk, claim, set(kept), since):
         raise Rejected(
             "VERSION_MISMATCH",
             f"what task {claim.task_id} holds is being edited again",
             "It goes back with the next commit, or when the session ends",
         )
-    desk.closings.add(claim.key)
+    return _given_back(desk.closings, claim.key)
+
+
+@contextmanager
+def _given_back(closings: Closings, key: TaskKey) -> Iterator[None]:
+    closings.add(key)
     try:
         yield
     finally:
-        desk.closings.remove(claim.key)
+        closings.remove(key)
 
 
 def _since(request: Request) -> float | None:
     """The instant of the hub after which no edit may have been allowed; None where that does not matter."""
-    text = request.headers.get(_HEADER, "")
+    text = header(request, _HEADER)
     try:
         number = finite(float(text), math.nan) if text else math.nan
     except ValueError:

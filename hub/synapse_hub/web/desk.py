@@ -26,6 +26,7 @@ from synapse_hub.hub import Answered, Hub
 from synapse_hub.hubfile import Place
 from synapse_hub.waiting import Patience
 from synapse_hub.watchers import Watchers
+from synapse_hub.web.outbox import Outbox
 from synapse_hub.web.session.roster import Roster
 
 # Under these an ASGI scope says who is asking: a user of this machine, or another hub.
@@ -33,6 +34,8 @@ PEER = "synapse.peer_uid"
 HUB = "synapse.peer_hub"
 # The agent that a request's body speaks for.
 ASKER = "synapse.agent_name"
+# Its headers by name.
+_HEADERS = "synapse.header_lines"
 
 
 class Rejected(Exception):
@@ -66,7 +69,8 @@ class Desk:
         self.announcements = Announcements()
         self.closings = Closings()
         self.watchers = Watchers()
-        self.roster = Roster(hub)
+        self._outbox = Outbox(hub)
+        self.roster = Roster(hub, self._outbox.leave)
         self._followers: set[asyncio.Event] = set()
         self._answers: deque[tuple[asyncio.Future[Answered], Answered]] = deque()
         self._waking = False
@@ -99,7 +103,7 @@ class Desk:
                 with suppress(RuntimeError):  # the loop has ended, and with it everyone who could have heard
                     loop.call_soon_threadsafe(self._deliver)
 
-        self.hub.submit(command, reply, patience)
+        self._outbox.put(command, reply, patience)
         return future
 
     def _deliver(self) -> None:
@@ -112,7 +116,7 @@ class Desk:
 
     def leave(self, command: AnyCommand) -> None:
         """Have ``command`` done without waiting for it."""
-        self.hub.submit(command, lambda _: None)
+        self._outbox.leave(command)
 
     @property
     def followers(self) -> int:
@@ -155,14 +159,23 @@ async def _nowhere() -> Place:
 
 def asker(request: Request) -> str:
     """Whom a request is made for, by its own word: the header ``Synapse-Agent``, else its body; '' if it says none."""
-    given = request.headers.get("synapse-agent")
+    given = header(request, b"synapse-agent")
     return str(request.scope.get(ASKER, "")) if given is None else unquote(given, errors="replace")
 
 
 def session(request: HTTPConnection) -> str:
     """The digest of the session secret that came along, '' if none did."""
-    secret = request.headers.get("synapse-session", "")
+    secret = header(request, b"synapse-session")
     return digest(secret) if secret else ""
+
+
+def header(request: HTTPConnection, name: bytes) -> str | None:
+    """The first header of that name, in lower case. `Headers` goes through all of them each time it is asked."""
+    found = request.scope.get(_HEADERS)
+    if found is None:
+        found = request.scope[_HEADERS] = dict(reversed(request.scope["headers"]))
+    value = found.get(name)
+    return None if value is None else str(value, "latin-1")
 
 
 def digest(secret: str) -> str:
@@ -178,7 +191,7 @@ def admit(request: HTTPConnection, state: State, agent: str, now: float) -> None
 
 async def read(request: Request, kind: type[T]) -> tuple[bytes, T]:
     """The body, raw and as a request of ``kind``. Raises: Rejected."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+    if (header(request, b"content-type") or "").partition(";")[0].strip().lower() != "application/json":
         raise Rejected("INVALID_REQUEST", "the body must be application/json", "Send Content-Type: application/json")
     raw = await read_capped(request)
     try:

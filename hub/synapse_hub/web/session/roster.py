@@ -6,7 +6,7 @@ Belongs to the event loop. Not durable: what is, is decided by the hub (`core/bi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from synapse_git.constants import IDENTITY_CLOSE_CODE, MAX_SESSIONS, NAME_OWNED_CLOSE_CODE
 from synapse_hub.core.commands import AnyCommand, EndSessions, ExtendLeases
@@ -44,10 +44,14 @@ class Link:
 
 
 class Roster:
-    """All links. A session may have several; it is disconnected when the last one is gone."""
+    """All links. A session may have several; it is disconnected when the last one is gone.
 
-    def __init__(self, hub: Hub) -> None:
+    ``tell`` has a command done by the hub.
+    """
+
+    def __init__(self, hub: Hub, tell: Callable[[AnyCommand], None]) -> None:
         self._hub = hub
+        self._tell = tell
         self._links: dict[SessionKey, set[Link]] = {}
         # Connections, those included that have not said yet whose they are.
         self.connections = 0
@@ -109,10 +113,9 @@ class Roster:
                     link.end(IDENTITY_CLOSE_CODE, "the name is not bound to this session any more; register again")
 
     def _end(self, agent: str, code: int, reason: str) -> None:
+        """Whoever waits to hear whether it has the name now is not meant."""
         for key, links in self._links.items():
             if key[0] == agent:
                 for link in links:
-                    link.end(code, reason)
-
-    def _tell(self, command: AnyCommand) -> None:
-        self._hub.submit(command, lambda _: None)
+                    if link.bound:
+                        link.end(code, reason)
