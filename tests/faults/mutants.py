@@ -28,6 +28,7 @@ QUICK = (
     "tests/unit/test_binding.py",
     "tests/machine/test_core_machine.py",
     "tests/machine/test_talk_machine.py",
+    "tests/machine/test_names_machine.py",
     "tests/invariants",
     "tests/tools/test_edits.py",
     "tests/team/test_telling.py",

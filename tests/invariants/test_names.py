@@ -27,9 +27,10 @@ from synapse_hub.core.commands import (
     UpdateTask,
     WithdrawResource,
 )
-from synapse_hub.core.events.names import NameReleased
+from synapse_hub.core.events.names import NameBound, NameDisconnected, NameReleased
 from synapse_hub.core.guard import Question, Verdict
 from synapse_hub.core.outcome import Decided
+from synapse_hub.core.state import State, apply_all
 from synapse_hub.journal.snapshot import capture, restore
 from synapse_hub.web.session.roster import Link, Roster
 from tests.hub.desk import FakeClock, Rig, give, keyed, running, take
@@ -276,3 +277,17 @@ def test_only_links_that_had_the_name_end_with_it(tmp_path: Path) -> None:
             roster.enter(link)
         roster.follow([NameReleased(at=0.0, agent="ana")])
         assert before.ending == (1000, "released") and after.ending is None
+
+
+def test_inv_rr_2_a_replay_keeps_to_the_bound_of_today(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were it lower than when the journal was written, those who went first are forgotten."""
+    monkeypatch.setattr(names, "MAX_BOUND_NAMES", 2)
+    events = [
+        one
+        for name in ("ana", "ben", "cyd")
+        for one in (
+            NameBound(at=1.0, agent=name, principal="uid:1", secret_sha256=MINE),
+            NameDisconnected(at=2.0, agent=name),
+        )
+    ]
+    assert set(apply_all(State(), events).names.absent.entries) == {"ben", "cyd"}
