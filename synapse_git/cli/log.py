@@ -23,6 +23,7 @@ _SCREEN = 50
 def run(call: Call) -> int:
     """Exit 0. ``--json``: ``{events: […]}``; with ``--follow`` one document a line, as things happen."""
     follow, most = call.flag("follow"), _most(call)
+    call.agent()
     after = ""
     if most is not None:
         newest, after = trail.newest(call.hub, most, _counts(call))

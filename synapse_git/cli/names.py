@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 def listed(call: Call) -> int:
     """Exit 0. ``--json``: ``{names: […]}``."""
+    call.agent()
     reply = client.query(call.env, "/v2/names")
     if call.json:
         output.raw(reply.raw)
@@ -40,6 +41,7 @@ def _standing(one: Mapping[str, Any], now: float) -> str:
 def reclaim(call: Call) -> int:
     """Exit 0: the name is free, and whoever was connected under it is cut off. 1: it belonged to nobody."""
     name = call.text("name")
+    call.agent()
     reply = client.command(call.env, "/v2/names/reclaim", {"agent": name})
     if call.json:
         output.raw(reply.raw)

@@ -31,7 +31,18 @@ def test_the_next_command_says_that_something_waits(repo: Path, box: Box) -> Non
     """One line on standard error, of verbs that act for an agent; never with --json, never of what was read."""
     box.done("synapse-git", "send", "--to", "ben", "one", agent="ana")
     line = "1 message waits for ben: synapse-git inbox\n"
-    for command in (["claim", "src", "-t", "x"], ["renew"], ["status"], ["show", "x"], ["check", "src"], ["release"]):
+    for command in (
+        ["claim", "src", "-t", "x"],
+        ["renew"],
+        ["status"],
+        ["show", "x"],
+        ["check", "src"],
+        ["release"],
+        ["names", "list"],
+        ["log", "--limit", "1"],
+        ["note", "list"],
+        ["resource", "list"],
+    ):
         assert box.synapse(*command, agent="ben").err.endswith(line), command
     assert "waits" not in box.synapse("status", "--json", agent="ben").text
     assert "waits" not in box.synapse("status", agent="cyd").err
@@ -81,7 +92,7 @@ def test_what_cannot_be_sent_says_why(box: Box) -> None:
 
 
 def test_follow_shows_messages_as_they_come(box: Box) -> None:
-    """What waits first, then each new one for this agent, each once, and ack then means all of them."""
+    """What waits first, then each new one, each once and over a restart of the hub; ack then means all of them."""
     box.done("synapse-git", "send", "--to", "ben", "before", agent="ana")
     command = [str(PROGRAMS / "synapse-git"), "inbox", "--follow", "--json"]
     env = box.env | {"SYNAPSE_AGENT": "ben"}
@@ -90,6 +101,7 @@ def test_follow_shows_messages_as_they_come(box: Box) -> None:
             assert following.stdout is not None
             assert json.loads(following.stdout.readline())["body"] == "before"
             box.done("synapse-git", "send", "--to", "cyd", "not yours", agent="ana")
+            box.stop_hub()  # the next command starts another, and the follower goes on there
             box.done("synapse-git", "send", "my own", agent="ben")
             box.done("synapse-git", "send", "after", agent="ana")
             last = json.loads(following.stdout.readline())

@@ -140,8 +140,10 @@ class _Conversation:
                 command = Acknowledge(agent=link.agent, session=link.secret_sha256, seq=max(0, frame.seq))
                 await self._decided("acked", await self._desk.transact(command))
             case ReleaseFrame():
-                # Everyone connected under the name is then told that it ends; see the roster.
-                await self._desk.transact(ReleaseName(agent=link.agent, session=link.secret_sha256))
+                answered = await self._desk.transact(ReleaseName(agent=link.agent, session=link.secret_sha256))
+                # Else everyone connected under the name is told that it ends; see the roster.
+                if isinstance(answered.outcome, Refusal):
+                    await self._refuse(answered.outcome)
             case RegisterFrame() | ProveFrame():
                 raise Rejected("INVALID_REQUEST", f"this session is registered as {link.agent}")
             case _:
