@@ -13,7 +13,10 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from websockets.exceptions import ConnectionClosedError, InvalidStatus
+from websockets.sync.client import connect
 
+from synapse_git.constants import MAX_FRAME_BYTES
 from synapse_hub import hubfile
 from synapse_hub.federation.identity import Identity
 from synapse_hub.federation.signature import SignedRequest, Signer
@@ -94,6 +97,22 @@ def test_the_loopback_listener_turns_others_away(
     headers = {"Authorization": f"Bearer {token}", "Content-Type": JSON} | altered
     status, problem = exchange(line, "POST", "/v2/claim", CLAIM, **headers)
     assert problem["reason"] == reason and status == (403 if reason == "NOT_AUTHORISED" else 400)
+
+
+def test_a_session_over_loopback_is_for_whoever_has_the_token(loopback: tuple[Box, int, str]) -> None:
+    """As on the socket, its bounds included; a page in a browser and whoever has no token get none."""
+    _, port, token = loopback
+    place, proof = f"ws://127.0.0.1:{port}/v2/session", {"Authorization": f"Bearer {token}"}
+    for headers in ({}, {"Authorization": "Bearer x"}, {**proof, "Origin": "http://127.0.0.1"}):
+        with pytest.raises(InvalidStatus) as refused, connect(place, additional_headers=headers):
+            pass
+        assert refused.value.response.status_code == 403
+    with connect(place, additional_headers=proof) as session:
+        session.send(json.dumps({"type": "register", "agent": "ana"}))
+        assert json.loads(session.recv(10))["type"] == "welcome"
+        session.send("x" * (MAX_FRAME_BYTES + 1))
+        with pytest.raises(ConnectionClosedError):
+            session.recv(10)
 
 
 def test_a_client_reaches_a_hub_by_url(loopback: tuple[Box, int, str]) -> None:

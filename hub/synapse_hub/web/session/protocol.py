@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 from typing import cast
 
 from uvicorn._types import ASGISendEvent
@@ -37,10 +38,13 @@ class SessionProtocol(WebSocketsSansIOProtocol):
     _pinged_at = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take note of the peer's uid; other users are shown the door."""
+        """Take note of the peer's uid; other users are shown the door. Over TCP a doorkeeper in front sees to that."""
         super().connection_made(transport)
         self.close_timeout = _CLOSE_S
-        self._uid = peer_uid(transport.get_extra_info("socket"))
+        connected = transport.get_extra_info("socket")
+        if connected.family != socket.AF_UNIX:
+            return
+        self._uid = peer_uid(connected)
         if self._uid != os.geteuid():
             self._cut()
 
