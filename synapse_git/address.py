@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
+from synapse_git import content
 from synapse_git.constants import MAX_SOCKET_PATH_BYTES
 
 TYPE_CHECKING = False
@@ -69,8 +70,7 @@ def configured(env: Mapping[str, str]) -> str:
 def recorded(state: str) -> str:
     """The socket path that the last hub wrote down, or ''."""
     try:
-        with open(address_file(state), "rb") as file:
-            path = file.read(4096).removesuffix(b"\n")
+        path = content.read(address_file(state), 4096).removesuffix(b"\n")
     except OSError:
         return ""
     # What cannot be a path was not written by a hub: look as if nothing were there, and it is written anew.

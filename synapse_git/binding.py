@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-from synapse_git import address
+from synapse_git import address, content
 from synapse_git.constants import HOOK_DEADLINE_SECONDS
 from synapse_git.errors import CheckoutError, HubUnreachable
 from synapse_git.record import FOLDER
@@ -44,8 +44,7 @@ def of(env: Mapping[str, str], hub_id: str) -> Binding:
 def read(common_dir: str) -> Binding | None:
     """That of the repository, None where nobody granted anything yet."""
     try:
-        with open(f"{common_dir}/{FOLDER}/{NAME}", "rb") as file:
-            state, hub_id, socket = os.fsdecode(file.read(16384)).split("\0")
+        state, hub_id, socket = os.fsdecode(content.read(f"{common_dir}/{FOLDER}/{NAME}", 16384)).split("\0")
     except (OSError, ValueError):
         return None
     return Binding(state, hub_id, socket)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import address, binding, git, record, scope
+from synapse_git import address, binding, content, git, record, scope
 from synapse_git.errors import CheckoutError
 
 TYPE_CHECKING = False
@@ -117,8 +117,7 @@ class Checkout:
         """Does Git find our hooks here? One look at one file, for a warning; `doctor` proves it."""
         hooks = self.settings.get("core.hookspath") or self.common_dir + "/hooks"
         try:
-            with open(os.path.join(self.root, os.path.expanduser(hooks), "pre-commit"), "rb") as file:
-                return b"synapse-git" in file.read(120)
+            return b"synapse-git" in content.read(os.path.join(self.root, os.path.expanduser(hooks), "pre-commit"), 120)
         except OSError:
             return False
 
@@ -259,8 +258,8 @@ def around_hook(cwd: str, env: Mapping[str, str]) -> Checkout:
 def work_tree(git_dir: str, env: Mapping[str, str]) -> str:
     """The top directory of the checkout that ``git_dir`` belongs to; ``git_dir`` itself where it has no files."""
     try:
-        with open(git_dir + "/gitdir", "rb") as file:  # of a linked worktree
-            found = os.path.dirname(os.fsdecode(file.read(8192).rstrip(b"\n")))
+        # of a linked worktree
+        found = os.path.dirname(os.fsdecode(content.read(git_dir + "/gitdir", 8192).rstrip(b"\n")))
     except OSError:
         _, output, _ = git.ask(["--git-dir", git_dir, "config", "--get", "core.worktree"], git.scrubbed(env))
         usual = os.path.dirname(git_dir) if os.path.basename(git_dir) == ".git" else git_dir
@@ -286,8 +285,7 @@ def _nested(root: str) -> bool:
 def _dot_git(cwd: str) -> str:
     """``.git``, or where the file of that name points."""
     try:
-        with open(cwd + "/.git", "rb") as file:
-            line = file.read(8192).split(b"\n", 1)[0]
+        line = content.read(cwd + "/.git", 8192).split(b"\n", 1)[0]
     except OSError:
         return ".git"
     return os.fsdecode(line.removeprefix(b"gitdir: "))
@@ -295,7 +293,6 @@ def _dot_git(cwd: str) -> str:
 
 def _common(git_dir: str) -> str:
     try:
-        with open(git_dir + "/commondir", "rb") as file:
-            return os.fsdecode(file.read(8192).rstrip(b"\n"))
+        return os.fsdecode(content.read(git_dir + "/commondir", 8192).rstrip(b"\n"))
     except OSError:
         return "."

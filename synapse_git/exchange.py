@@ -185,7 +185,10 @@ def check_socket(path: str) -> None:
     """
     found = os.lstat(path)
     if not stat.S_ISSOCK(found.st_mode):
-        raise HubUnreachable(f"{path} is not a socket; move it away and try again")
+        raise HubUnreachable(
+            f"{path}, where the hub should be, is no socket. Have it looked for anew: synapse-git doctor --fix    "
+            "If SYNAPSE_HUB names it, unset that"
+        )
     if found.st_uid != os.geteuid():
         raise HubUnreachable(f"{path} belongs to uid {found.st_uid}, not to you; not using it")
     if found.st_mode & 0o077:

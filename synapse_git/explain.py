@@ -18,17 +18,43 @@ if TYPE_CHECKING:
 # What is to be known of a hub in no team. Spec: INV-MH-4.
 ALONE = "excludes nothing on other machines"
 
+# How much of another's words a refusal repeats, in characters; `show` has them all.
+_REPEATED = 200
+_SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._/+=:,@%")
+
 
 def problem(document: Mapping[str, Any]) -> str:
     """``REASON: detail`` and a line for each conflict, then the way out."""
     conflicts = document.get("conflicts") or []
     # Leases run on a clock of their own; people read the wall's.
     ahead = time.time() - document["now"] if "now" in document else 0.0
-    lines = [f"{document.get('reason', '')}: {document.get('detail', '')}".rstrip(": ")]
+    lines = [f"{document.get('reason', '')}: {said(document.get('detail', ''), most=None)}".rstrip(": ")]
     lines += ["  " + conflict(item, ahead) for item in conflicts]
     if fix := document.get("fix"):
-        lines.append(str(fix))
+        lines.append(said(fix, most=None))
     return "\n".join(lines)
+
+
+def said(text: object, *, most: int | None = _REPEATED) -> str:
+    """What somebody else wrote, on one line and without anything that a terminal would obey; cut after ``most``.
+
+    Whatever others can write into comes through here before it is shown: a note must not look like our own words.
+    """
+    words = str(text)
+    cut = "…" if most is not None and len(words) > most else ""
+    return (scope.show(words[:most]) if words else "") + cut
+
+
+def shell(word: str) -> str:
+    """``word`` as a shell takes it for one word; what cannot be shown is spelled out, as today's shells read it."""
+    if word and _SAFE.issuperset(word):
+        return word
+    if word.isprintable():
+        return "'" + word.replace("'", "'\\''") + "'"
+    spelled = (
+        chr(byte) if 32 <= byte < 127 and byte not in b"'\\" else f"\\{byte:03o}" for byte in scope.to_bytes(word)
+    )
+    return f"$'{''.join(spelled)}'"
 
 
 def conflict(item: Mapping[str, Any], ahead: float = 0.0) -> str:
@@ -41,10 +67,10 @@ def conflict(item: Mapping[str, Any], ahead: float = 0.0) -> str:
     total = item.get("changed_total") or len(changed)
     more = f" and {total - len(changed)} more" if total > len(changed) else ""
     verb = "are" if total > 1 else "is"
-    note = f': "{item["note"]}"' if item.get("note") else ""
+    note = f': "{said(item["note"])}"' if item.get("note") else ""
     until = moment(item.get("lease_expires_at", 0.0) + ahead)
-    task = f"task {item['task_id']}" + (", which holds everything" if held == [scope.ROOT] else "")
-    return f"{', '.join(changed)}{more} {verb} held by {item['owner']} ({task}) until {until}{note}"
+    task = f"task {said(item['task_id'])}" + (", which holds everything" if held == [scope.ROOT] else "")
+    return f"{', '.join(changed)}{more} {verb} held by {said(item['owner'])} ({task}) until {until}{note}"
 
 
 def _named(path: str, held: list[str]) -> str:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import address
+from synapse_git import address, content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+_MOST_BYTES = 1_048_576
 
 
 class Entry:
@@ -30,10 +32,10 @@ class Entry:
 def read(state: str) -> list[Entry]:
     """What is written down in the state directory."""
     try:
-        with open(address.namespaces_file(state), encoding="utf-8") as lines:
-            rows = [line.rstrip("\n").split("\t") for line in lines]
+        lines = content.read(address.namespaces_file(state), _MOST_BYTES).decode().splitlines()
     except (OSError, UnicodeDecodeError):
         return []
+    rows = [line.split("\t") for line in lines]
     return [Entry(row[0], row[1], row[2], tuple(row[3:])) for row in rows if len(row) > 2]
 
 

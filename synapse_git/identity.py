@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from synapse_git import content
 from synapse_git.constants import MAX_NAME_BYTES, MAX_SECRET_CHARACTERS
 from synapse_git.errors import UsageError
 from synapse_git.record import FOLDER
@@ -110,8 +111,7 @@ def sha256(content: bytes) -> str:
 def default_agent(git_dir: str) -> str:
     """The worktree's default, set by ``install --agent``; '' if none."""
     try:
-        with open(f"{git_dir}/{FOLDER}/agent", encoding="utf-8") as file:
-            return file.read(MAX_NAME_BYTES).strip()
+        return content.read(f"{git_dir}/{FOLDER}/agent", MAX_NAME_BYTES).decode().strip()
     except (OSError, UnicodeDecodeError):
         return ""
 

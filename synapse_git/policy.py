@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from synapse_git import content
 from synapse_git.errors import CheckoutError
 
 TYPE_CHECKING = False
@@ -182,14 +183,13 @@ def _read(path: str) -> dict[str, str]:
     from tomllib import TOMLDecodeError, loads
 
     try:
-        with open(path, "rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
-        if len(content) > MAX_FILE_BYTES:
+        found = content.read(path, MAX_FILE_BYTES + 1)
+        if len(found) > MAX_FILE_BYTES:
             raise CheckoutError(f"{path} is over {MAX_FILE_BYTES} bytes. Make it shorter")
-        text = content.decode()
+        text = found.decode()
         document = loads(text)
     except OSError as error:
-        raise CheckoutError(f"cannot read {path}: {error.strerror}. Make it readable") from error
+        raise CheckoutError(f"cannot read {path}: {error.strerror}. Make it a file that can be read") from error
     except UnicodeDecodeError as error:
         raise CheckoutError(f"{path} is not UTF-8. Write it anew") from error
     except (TOMLDecodeError, RecursionError) as error:

@@ -3,20 +3,29 @@
 Beside the id stand device, inode and path of the git dir it was made for. The same inode means the same checkout,
 however it is reached (``git worktree move``, a renamed parent, a bind mount, a symlink). Another inode while the
 recorded git dir still stands where it was means that this one is a copy: it gets an id of its own.
+
+The id is all that claims hang on: without it everything in the checkout would be free, and nobody would say so. A
+second copy stands outside of our folder and takes the first one's place; one that nobody can read is no fresh start.
 """
 
 from __future__ import annotations
 
 import os
 
+from synapse_git import content
 from synapse_git.errors import CheckoutError
 
 FOLDER = "synapse"
 _ID_BYTES = 10
+_MOST_BYTES = 8192
 
 
 def lookup(git_dir: str, name: str) -> str:
-    """The id kept under ``name``, or '' where none was made or the one found belongs to another git dir."""
+    """The id kept under ``name``, or '' where none was made or the one found belongs to another git dir.
+
+    Raises:
+        CheckoutError: one was made and cannot be read any more.
+    """
     found = _read(git_dir, name)
     if found is None:
         return ""
@@ -24,7 +33,7 @@ def lookup(git_dir: str, name: str) -> str:
     here = os.stat(git_dir)
     if (here.st_dev, here.st_ino) == (device, inode):
         if path != git_dir and os.access(f"{git_dir}/{FOLDER}", os.W_OK):
-            _write(git_dir, name, identity, exclusive=False)  # moved: a copy made later must find this place taken
+            put(git_dir, name, identity)  # moved: a copy made later must find this place taken
         return identity
     if _stands(path, device, inode):
         return ""
@@ -35,26 +44,33 @@ def ensure(git_dir: str, name: str) -> str:
     """The id kept under ``name``, made if need be. Safe against others who do the same now.
 
     Raises:
-        CheckoutError: the git dir cannot be written.
+        CheckoutError: the git dir cannot be written, or what is kept there cannot be read.
     """
     if identity := lookup(git_dir, name):
         _write_if_stale(git_dir, name, identity)
         return identity
     copied = _read(git_dir, name) is not None
-    _write(git_dir, name, os.urandom(_ID_BYTES).hex(), exclusive=not copied)
-    return lookup(git_dir, name)
+    _write(_first(git_dir, name), _text(git_dir, os.urandom(_ID_BYTES).hex()), exclusive=not copied)
+    if identity := lookup(git_dir, name):
+        _write(_second(git_dir, name), _text(git_dir, identity))
+    return identity
 
 
 def renew(git_dir: str, name: str) -> None:
     """Have a fresh id kept under ``name``: another git dir has the one that was. Raises as `ensure`."""
-    _write(git_dir, name, os.urandom(_ID_BYTES).hex(), exclusive=False)
+    put(git_dir, name, os.urandom(_ID_BYTES).hex())
+
+
+def put(git_dir: str, name: str, identity: str) -> None:
+    """Have ``identity`` kept under ``name``, whatever was there. Raises as `ensure`."""
+    for target in (_first(git_dir, name), _second(git_dir, name)):
+        _write(target, _text(git_dir, identity))
 
 
 def _write_if_stale(git_dir: str, name: str, identity: str) -> None:
-    found = _read(git_dir, name)
-    here = os.stat(git_dir)
-    if found and found[1:] != (here.st_dev, here.st_ino, git_dir):
-        _write(git_dir, name, identity, exclusive=False)
+    wanted = _text(git_dir, identity)
+    if any(_raw(path) != wanted for path in (_first(git_dir, name), _second(git_dir, name))):
+        put(git_dir, name, identity)
 
 
 def _stands(path: str, device: int, inode: int) -> bool:
@@ -65,22 +81,65 @@ def _stands(path: str, device: int, inode: int) -> bool:
     return (there.st_dev, there.st_ino) == (device, inode)
 
 
+def _first(git_dir: str, name: str) -> str:
+    return f"{git_dir}/{FOLDER}/{name}"
+
+
+def _second(git_dir: str, name: str) -> str:
+    return f"{git_dir}/{FOLDER}.{name}"
+
+
 def _read(git_dir: str, name: str) -> tuple[str, int, int, str] | None:
+    """What is kept under ``name``, None where nothing ever was. The second copy takes the place of a lost first.
+
+    Raises:
+        CheckoutError: neither can be read.
+    """
+    first = _raw(_first(git_dir, name))
+    if first and (found := _parsed(first)):
+        return found
+    second = _raw(_second(git_dir, name))
+    if second and (found := _parsed(second)):
+        if os.access(git_dir, os.W_OK):
+            _write(_first(git_dir, name), second)
+        return found
+    if first is None and second is None:
+        return None
+    raise CheckoutError(
+        f"the id of this {name}, by which its claims are known, cannot be read from {_first(git_dir, name)}, so nobody "
+        "can tell what is held here. Get it back: synapse-git doctor --fix"
+    )
+
+
+def _raw(path: str) -> bytes | None:
+    """The content of a record; None where there is none."""
     try:
-        with open(f"{git_dir}/{FOLDER}/{name}", "rb") as file:
-            identity, numbers, path = file.read(8192).split(b"\n", 2)
+        return content.read(path, _MOST_BYTES)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:
+        return b""
+
+
+def _parsed(raw: bytes) -> tuple[str, int, int, str] | None:
+    try:
+        identity, numbers, path = raw.split(b"\n", 2)
         device, inode = numbers.split()
+        if len(bytes.fromhex(identity.decode("ascii"))) != _ID_BYTES:
+            return None
         return identity.decode("ascii"), int(device), int(inode), os.fsdecode(path)
-    except (OSError, ValueError):
+    except ValueError:
         return None
 
 
-def _write(git_dir: str, name: str, identity: str, *, exclusive: bool) -> None:
-    """Put the record in place whole. ``exclusive``: another's, made meanwhile, is left alone."""
-    target = f"{git_dir}/{FOLDER}/{name}"
-    draft = f"{target}.{os.getpid()}.{os.urandom(4).hex()}"
+def _text(git_dir: str, identity: str) -> bytes:
     here = os.stat(git_dir)
-    text = f"{identity}\n{here.st_dev} {here.st_ino}\n".encode() + os.fsencode(git_dir)
+    return f"{identity}\n{here.st_dev} {here.st_ino}\n".encode() + os.fsencode(git_dir)
+
+
+def _write(target: str, text: bytes, *, exclusive: bool = False) -> None:
+    """Put the record in place whole. ``exclusive``: another's, made meanwhile, is left alone."""
+    draft = f"{target}.{os.getpid()}.{os.urandom(4).hex()}"
     try:
         os.makedirs(os.path.dirname(target), exist_ok=True)
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)

@@ -29,7 +29,10 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return REFUSED
     except Exception as error:  # noqa: BLE001 - the edge of the process
-        os.write(2, f"synapse-git: {_log(error)}\n".encode("utf-8", "backslashreplace"))
+        try:  # noqa: SIM105 - as in run
+            os.write(2, f"synapse-git: {_log(error)}\n".encode("utf-8", "backslashreplace"))
+        except OSError:
+            pass  # nobody listens; the status tells Git
         return BROKEN
 
 

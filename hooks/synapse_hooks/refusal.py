@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from synapse_git.errors import HubUnreachable
     from synapse_hooks.operation import Operation
 
-_SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._/+=:,@%")
-
 _PATTERNS = frozenset("*?[\\")
 
 
@@ -45,7 +43,7 @@ def denied(document: Mapping[str, Any], around: Circumstances) -> str:
         lines.append(f"Give up the {around.operation.name}:  {around.operation.way_out}")
     elif conflicts and around.index:
         lines.append(_leave_out(conflicts, around))
-    if holders := list(dict.fromkeys(str(item["owner"]) for item in conflicts)):
+    if holders := list(dict.fromkeys(explain.said(item["owner"]) for item in conflicts)):
         lines.append(f"Or ask {', '.join(holders)} to hand over or release, or wait until the lease has run out.")
     lines.append(_on_record(around.operation))
     if pending := document.get("pending"):
@@ -81,7 +79,7 @@ def _leave_out(conflicts: list[Any], around: Circumstances) -> str:
     left = [path for path in dict.fromkeys(held) if path]
     git = "git --literal-pathspecs" if any(map(_is_pattern, left)) else "git"
     undo = f"{git} rm --cached" if around.unborn else f"{git} restore --staged"
-    return f"Leave it out:  {undo} -- {' '.join(map(_shell, left)) or 'PATH…'}"
+    return f"Leave it out:  {undo} -- {' '.join(map(explain.shell, left)) or 'PATH…'}"
 
 
 def _is_pattern(path: str) -> bool:
@@ -91,15 +89,3 @@ def _is_pattern(path: str) -> bool:
 
 def _split(paths: bytes) -> list[str]:
     return scope.from_bytes(paths[:-1]).split("\0")
-
-
-def _shell(word: str) -> str:
-    if _SAFE.issuperset(word):
-        return word
-    if word.isprintable():
-        return "'" + word.replace("'", "'\\''") + "'"
-    # What cannot be shown is spelled out, as today's shells read it.
-    spelled = (
-        chr(byte) if 32 <= byte < 127 and byte not in b"'\\" else f"\\{byte:03o}" for byte in scope.to_bytes(word)
-    )
-    return f"$'{''.join(spelled)}'"

@@ -6,7 +6,7 @@ import fcntl
 import os
 from contextlib import contextmanager
 
-from synapse_git import checkout
+from synapse_git import checkout, content
 from synapse_git.errors import CheckoutError
 from synapse_git.record import FOLDER
 from synapse_hooks import hookspath, include, shims
@@ -47,8 +47,8 @@ class Repository:
     def awaits_husky(self) -> bool:
         """Does the project carry husky, which sets ``core.hooksPath`` whenever the project's packages are installed?"""
         try:
-            with open(self.root + "/package.json", "rb") as file:
-                return b'"husky"' in file.read(_MANIFEST_BYTES) or os.path.isdir(self.root + "/.husky")
+            manifest = content.read(self.root + "/package.json", _MANIFEST_BYTES)
+            return b'"husky"' in manifest or os.path.isdir(self.root + "/.husky")
         except OSError:
             return os.path.isdir(self.root + "/.husky")
 

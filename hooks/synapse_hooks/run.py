@@ -100,5 +100,8 @@ def policy_of(here: Checkout) -> Policy | None:
 
 
 def say(text: str) -> None:
-    """To standard error, which Git passes on to whoever typed the command."""
-    os.write(2, f"synapse-git: {text}\n".encode("utf-8", "backslashreplace"))
+    """To standard error, which Git passes on to whoever typed the command; one that listens no more changes nothing."""
+    try:  # noqa: SIM105 - contextlib would cost each hook its import
+        os.write(2, f"synapse-git: {text}\n".encode("utf-8", "backslashreplace"))
+    except BrokenPipeError:
+        pass

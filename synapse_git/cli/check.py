@@ -34,7 +34,7 @@ def run(call: Call) -> int:
         return _free(call, paths, reply.raw)
     if verdict["conflicts"]:
         first = verdict["conflicts"][0]
-        verdict.setdefault("fix", f"Ask {first['owner']} to hand it over; what it is for: {_show(first)}")
+        verdict.setdefault("fix", f"Ask {explain.said(first['owner'])} to hand it over; what it is for: {_show(first)}")
     if call.json:
         output.structure(verdict)
     else:

@@ -35,6 +35,16 @@ def bound(call: Call, here: Checkout) -> Finding | None:
     return Finding(None, f"the hub of {bound.state or bound.socket} grants in this repository, not that of {usual}")
 
 
+def identity(here: Checkout) -> Finding | None:
+    """Can what is claimed here still be told from what is claimed elsewhere?"""
+    try:
+        here.tree()
+        here.namespace()
+    except CheckoutError as error:
+        return Finding(False, str(error))
+    return None
+
+
 def worktrees(standings: Mapping[str, guard.Standing], layers: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
     """Each worktree of this repository that has the guard, and each that was left without or has lost it."""
     guarded = wanted(standings, layers)

@@ -70,6 +70,8 @@ def examine(call: Call) -> Iterator[Finding]:
         yield elsewhere
         if elsewhere.ok is False:
             return
+    if here and (lost := checkup.identity(here)):
+        yield lost
     layers = register.layers(call.hub)
     standings: dict[str, guard.Standing] = {}
     if here is None:

@@ -14,15 +14,9 @@ if TYPE_CHECKING:
 
     from synapse_git.cli.call import Call
 
-_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._/@%+=:,")
 _NAMED = 5
 
-
-def shell(word: str) -> str:
-    """``word`` as a shell takes it for one word."""
-    if word and _SAFE.issuperset(word):
-        return word
-    return "'" + word.replace("'", "'\\''") + "'"
+shell = explain.shell
 
 
 def typed(call: Call, verb: str, task: str) -> str:

@@ -7,10 +7,10 @@ import stat
 import time
 from contextlib import suppress
 
-from synapse_git import address, client, ending, exchange, starter
+from synapse_git import address, client, ending, exchange, explain, record, starter
 from synapse_git.cli import checkup, guard, register, submodules, worktrees
 from synapse_git.constants import CLIENT_DEADLINE_SECONDS
-from synapse_git.errors import HubUnreachable, SynapseError
+from synapse_git.errors import CheckoutError, HubUnreachable, SynapseError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def mend(call: Call) -> Iterator[str]:
         yield from _modes(state)
         yield from _address(state, call.env)
         yield from _hub(call.env)
+    yield from _identities(call)
     yield from _guards(call)
 
 
@@ -82,6 +83,33 @@ def _hub(env: Mapping[str, str]) -> Iterator[str]:
             yield f"the hub of version {version} is stopped; this version's starts when it is needed"
     except HubUnreachable:
         return  # found and told by the examination
+
+
+def _identities(call: Call) -> Iterator[str]:
+    """An id that cannot be read is what the hub knows this place by; a fresh one where it knows none."""
+    here = call.checkout_if_any()
+    if here is None:
+        return
+    outer = here.outer
+    for name, git_dir in (("worktree", outer.git_dir), ("repository", outer.common_dir)):
+        try:
+            record.lookup(git_dir, name)
+        except CheckoutError:
+            with suppress(SynapseError):
+                if known := _known(call, outer.root, name):
+                    record.put(git_dir, name, known)
+                    yield f"the id of this {name} could not be read, and is again what the hub knows it by"
+                else:
+                    record.renew(git_dir, name)
+                    yield f"the id of this {name} could not be read; the hub knew none, so it has a fresh one"
+
+
+def _known(call: Call, root: str, name: str) -> str:
+    """The id by which the hub last heard of the worktree at ``root``, or of its repository. Raises: SynapseError."""
+    field, kind = {"worktree": ("worktree", "wt:"), "repository": ("namespace", "local:")}[name]
+    known = client.query(call.hub, "/v2/worktrees").document["worktrees"]
+    found = [item[field] for item in known if explain.wire_path(item["root"]) == root and item[field].startswith(kind)]
+    return str(found[-1]).removeprefix(kind) if found else ""
 
 
 def _guards(call: Call) -> Iterator[str]:

@@ -60,7 +60,7 @@ def _lines(claim: Mapping[str, Any], now: float, where: str) -> str:
         ("where", where),
         ("epoch", f"{claim['epoch']}, version {claim['version']}"),
     ]
-    lines = [f"{name + ':':<9} {value}" for name, value in rows if value]
+    lines = [f"{name + ':':<9} {explain.said(value, most=None)}" for name, value in rows if value]
     held = [scope.show(explain.wire_path(path)) for path in claim["paths"]] or [phrase.everything(claim)]
     return "\n".join([*lines, "paths:", *(f"  {path}" for path in held)])
 

@@ -19,12 +19,7 @@ def text(refused: Refused | HubUnreachable) -> str:
     if conflicts := refused.problem.get("conflicts"):
         holders = list(dict.fromkeys(str(item["owner"]) for item in conflicts))
         lines.append(
-            f"Work on other files meanwhile, or ask for it: synapse-git send --to {_word(holders[0])} TEXT    "
+            f"Work on other files meanwhile, or ask for it: synapse-git send --to {explain.shell(holders[0])} TEXT    "
             "What is held: synapse-git status    Wait for it: synapse-git claim --wait 10m PATH"
         )
     return "\n".join(lines)
-
-
-def _word(name: str) -> str:
-    """``name`` as one word of a shell."""
-    return name if name.replace("-", "").replace("/", "").isalnum() else "'" + name.replace("'", "'\\''") + "'"

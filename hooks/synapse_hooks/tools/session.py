@@ -55,7 +55,7 @@ def _held(others: Sequence[dict[str, Any]]) -> Iterator[str]:
         paths = [scope.show(explain.wire_path(path)) for path in claim["paths"]] or ["everything"]
         more = f" and {len(paths) - _PATHS} more" if len(paths) > _PATHS else ""
         until = explain.moment(claim["lease_expires_at"] + claim["ahead"])
-        yield f"{claim['owner']} holds {', '.join(paths[:_PATHS])}{more} until {until}"
+        yield f"{explain.said(claim['owner'])} holds {', '.join(paths[:_PATHS])}{more} until {until}"
     if len(others) > _HOLDERS:
         yield f"{len(others) - _HOLDERS} more claims"
 
