@@ -220,7 +220,7 @@ def test_inv_ck_2_nothing_from_before_a_restart(box: Box, partner: Partner) -> N
 
 def test_inv_mh_3_a_peer_reaches_only_what_is_meant_for_peers(partner: Partner) -> None:
     """A signature opens no route of this machine's own clients."""
-    assert partner.send(partner.signed("1", target="/v2/overrides")) == "NOT_AUTHORISED"
+    assert partner.send(partner.signed("1", target="/v2/edits")) == "NOT_AUTHORISED"
     assert partner.send(partner.signed("2", target="/v2/worktrees")) == "NOT_AUTHORISED"
 
 
