@@ -113,7 +113,7 @@ _HOLDING = [
     broken("an epoch is forgotten with its claim", (STATE, "        epoch=max(state.epoch, claim.epoch),\n        claims=state.claims.set(claim.key, claim),\n        trees=state.trees.set(claim.tree", "        epoch=claim.epoch if len(state.claims) else state.epoch,\n        claims=state.claims.set(claim.key, claim),\n        trees=state.trees.set(claim.tree")),
     broken("a renewal leaves the index behind", (STATE, "trees=state.trees if known.paths == claim.paths else", "trees=state.trees if known.paths else")),
     broken("a renewal keeps what it gave up", (STATE, "        tree = overlap.remove(tree, path, claim.key, claim.owner)\n    return state.trees", "        pass\n    return state.trees")),
-    broken("a takeover is charged to who lost it", (STATE, "return (claim.owner, claim.principal, claim.worktree)", "return (claim.owner, claim.worktree)")),
+    broken("a renewal is charged to who had it", (STATE, "return (claim.owner, claim.principal, claim.worktree)", "return (claim.owner, claim.worktree)")),
     broken("an expiry frees nothing", (STATE, "return _retain(state, (event.namespace, event.task_id), event.at)", "return state")),
     broken("a denial ends the lease", (STATE, "            return _remember_denial(state, event)", "            return _remember_denial(_drop(state, (event.namespace, 't1')), event)")),
     broken("a minute of denials is too long", (STATE, "near(before[0], event.at, DENIAL_COALESCE_SECONDS)", "near(before[0], event.at, DENIAL_COALESCE_SECONDS + 1e-9)")),

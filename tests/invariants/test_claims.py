@@ -236,3 +236,11 @@ def test_inv_ef_2_a_renewal_can_be_fenced(tmp_path: Path) -> None:
         epoch = rig.answer(take("t1"))["epoch"]
         assert rig.reason(take("t1", epoch=epoch + 1)) == "STALE_EPOCH"
         rig.answer(take("t1", paths=None, epoch=epoch))
+
+
+def test_inv_me_5_a_renewal_is_charged_to_who_renews(tmp_path: Path) -> None:
+    """The same name through another account: from then on that one's budget, and no longer the other's."""
+    with running(tmp_path) as rig:
+        rig.answer(take("t1"))
+        rig.answer(take("t1", principal="uid:2", paths=("other",)))
+        assert {name: list(held) for name, held in rig.hub.state.by_principal.items()} == {"uid:2": [("", "t1")]}
