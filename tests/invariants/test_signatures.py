@@ -62,7 +62,9 @@ def test_inv_ck_2_both_edges_of_the_window(age: float, verdict: str) -> None:
 
 
 def test_inv_ck_2_what_was_signed_before_the_start_is_expired() -> None:
-    """A hub that has just started cannot know whether it was here before."""
+    """A hub that has just started cannot know whether it was here before; what came later it takes at once."""
+    assert judge(request(SIGNED_AT + 0.6), SIGNED_AT + 1, started=SIGNED_AT + 0.5) == "b"
+    assert judge(request(SIGNED_AT + 0.4), SIGNED_AT + 1, started=SIGNED_AT + 0.5) == "EXPIRED"
     assert judge(request(), SIGNED_AT + 1, started=SIGNED_AT + 0.5) == "EXPIRED"
     assert judge(request(), SIGNED_AT + 1, started=SIGNED_AT) == "b"
 
@@ -145,7 +147,8 @@ def test_inv_ck_2_anything_altered_is_refused(altered: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("created=1000000", "created=1000001"), ('nonce="n"', 'nonce="m"'), ('keyid="b"', 'keyid="c"')]
+    ("name", "value"),
+    [("created=1000000", "created=1000001"), ('nonce="000-n"', 'nonce="000-m"'), ('keyid="b"', 'keyid="c"')],
 )
 def test_inv_ck_2_time_nonce_and_sender_are_covered(name: str, value: str) -> None:
     """What the signature says of itself cannot be altered either."""
@@ -180,7 +183,7 @@ def test_inv_ck_2_the_general_library_proves_what_is_signed_here() -> None:
     """Our own form is RFC 9421: the library reads the same from it as we do."""
     made = request()
     keys = {"b": KEY.public_key()}
-    assert form.proved(made, "a", keys) == foreign.proved(made, "a", keys) == form.Proof("b", SIGNED_AT, "n")
+    assert form.proved(made, "a", keys) == foreign.proved(made, "a", keys) == form.Proof("b", SIGNED_AT, "000-n")
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,12 @@ class Proof(msgspec.Struct, frozen=True):
     created: int
     nonce: str
 
+    def signed_at(self) -> float:
+        """To the millisecond where the nonce begins with it, as those of hubs do; else to the second."""
+        fraction, _, rest = self.nonce.partition("-")
+        known = bool(rest) and len(fraction) == 3 and fraction.isascii() and fraction.isdigit()
+        return self.created + int(fraction) / 1000 if known else float(self.created)
+
 
 def tag(recipient: str) -> str:
     """For whom a signature is."""

@@ -35,7 +35,7 @@ class Signer(msgspec.Struct, frozen=True):
         Raises:
             ValueError: a header holds what cannot be signed.
         """
-        form.sign(request, Proof(self.key_id, int(now), nonce), self.key, recipient)
+        form.sign(request, Proof(self.key_id, int(now), f"{int(now % 1 * 1000):03}-{nonce}"), self.key, recipient)
 
 
 def verify(
@@ -65,7 +65,7 @@ def verify(
             proof = foreign.proved(request, recipient, keys)
         except foreign.Unproved as error:
             return _unproved(str(error))
-    if refusal := _outside(proof.created, now, started):
+    if refusal := _outside(proof, now, started):
         return refusal
     if nonces.outlived(proof.created):
         return Refusal(
@@ -80,8 +80,9 @@ def verify(
     return proof.key_id
 
 
-def _outside(created: int, now: float, started: float) -> Refusal | None:
-    if created < started:
+def _outside(proof: Proof, now: float, started: float) -> Refusal | None:
+    created = proof.created
+    if proof.signed_at() < started:
         what = "was signed before this hub started"
     elif created < now - DEFAULT_MESSAGE_AUTH_WINDOW_SECONDS:
         what = f"was signed {now - created:.1f} s ago, and {DEFAULT_MESSAGE_AUTH_WINDOW_SECONDS:g} s is the limit"
