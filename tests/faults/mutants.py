@@ -32,6 +32,9 @@ QUICK = (
     "tests/invariants",
     "tests/tools/test_edits.py",
     "tests/team/test_telling.py",
+    "tests/team/test_ownership.py",
+    "tests/team/test_receipts.py",
+    "tests/team/test_forwarding.py",
 )
 WHOLE = Breakage("nothing broken", ())
 _AT_ONCE = 2

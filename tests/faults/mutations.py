@@ -28,6 +28,9 @@ SCOPE, PROTOCOL, BINDING = (f"synapse_git/{name}.py" for name in ("scope", "prot
 _FEDERATION = "hub/synapse_hub/federation/"
 SIGNATURE, NONCES = _FEDERATION + "signature.py", _FEDERATION + "nonces.py"
 FORM, FOREIGN = _FEDERATION + "form.py", _FEDERATION + "foreign.py"
+OWNERSHIP, RECEIPTS, FORWARD = (f"{_FEDERATION}{name}.py" for name in ("ownership", "receipts", "forward"))
+TEAM, TEAM_STATE, TEAM_DECIDE = _FEDERATION + "team.py", _CORE + "team/state.py", _CORE + "team/decide.py"
+PARTY, SIGNED = "hub/synapse_hub/web/party.py", "hub/synapse_hub/web/signed.py"
 ATTRIBUTION, ANNOUNCEMENTS = _CORE + "attribution.py", "hub/synapse_hub/announcements.py"
 QUARANTINE, PICTURE = "synapse_git/quarantine.py", "hub/synapse_watch/picture.py"
 _OBSERVED = "hub/synapse_hub/federation/observation/"
@@ -224,7 +227,7 @@ _SIGNATURES = [
     broken("a replay passes", (SIGNATURE, "if nonces.known(proof.key_id, proof.nonce, proof.created):", "if not proof.nonce:")),
     broken("the window is open a second longer", (SIGNATURE, "created < now - DEFAULT_MESSAGE_AUTH_WINDOW_SECONDS", "created < now - 1 - DEFAULT_MESSAGE_AUTH_WINDOW_SECONDS")),
     broken("the future is let in", (SIGNATURE, "created > now + DEFAULT_MESSAGE_AUTH_FUTURE_SKEW_SECONDS", "created > now + 5000")),
-    broken("what came before the start is let in", (SIGNATURE, "if created < started:", "if created < 0:")),
+    broken("what came before the start is let in", (SIGNATURE, "if proof.signed_at() < started:", "if proof.signed_at() < 0:")),
     broken("headers are not covered", (FORM, "return (*_ALWAYS, *named)", "return _ALWAYS")),
     broken("the body is not covered", (FORM, "or headers.get(_DIGEST) != _digest(request.body):", ":")),
     broken("the body of another form is not covered", (FOREIGN, "body=request.body,", "body=None,")),
@@ -236,6 +239,40 @@ _SIGNATURES = [
     broken("nonces are kept for ever", (NONCES, "if second < now - DEFAULT", "if second < 0 * now - DEFAULT")),
     broken("a clock set back makes replays new", (SIGNATURE, "if nonces.outlived(proof.created):", "if nonces.outlived(0) and not proof.created:")),
     broken("nonces have no bound", (NONCES, "if self._count >= MAX_REMEMBERED_NONCES:", "if self._count < 0:")),
+]  # fmt: skip
+
+_TEAMS = [
+    broken("what nobody owns is granted here", (OWNERSHIP, "    if team.governed or (file is not None and file.namespaces):\n        return _ungoverned", "    if False:\n        return _ungoverned")),
+    broken("without its file an owned namespace is granted here", (OWNERSHIP, "    if known is not None:\n        why", "    if False:\n        why")),
+    broken("a broken file is no file", (OWNERSHIP, "    if broken:\n        return _ungoverned", "    if False:\n        return _ungoverned")),
+    broken("two owners grant side by side", (OWNERSHIP, "if known is not None and known.contested_by:", "if known is None:")),
+    broken("the core grants what is contested", (TEAM_DECIDE, "    if known.contested_by:\n        return contested(namespace, known.owner", "    if False:\n        return contested(namespace, known.owner")),
+    broken("the core grants what others own", (TEAM_DECIDE, "    if not known.mine:", "    if known is None:")),
+    broken("anybody may contest", (TEAM_DECIDE, "known is not None and command.by != known.owner and", "known is not None and")),
+    broken("anybody heals what is contested", (TEAM_STATE, "if name != event.by)\n    by", "if not event.by)\n    by")),
+    broken("any peer is served", (TEAM, "entry.owner == self.id and peer in entry.members", "entry.owner == self.id")),
+    broken("more than one hop", (TEAM, "return entry is not None and entry.owner == self.id and peer", "return entry is not None and peer")),
+    broken("peers need not be members", (PARTY, "if hub and not desk.team.member(hub, namespace):", "if hub and not namespace:")),
+    broken("a peer's agent speaks for this hub's", (PARTY, "        return desk.team.from_peer(hub, name)\n", "        return name\n")),
+    broken("agents here speak for a peer's", (PARTY, "if desk.team.foreign(name):", "if not name:")),
+    broken("a peer's principals are this hub's", (PARTY, 'return f"{hub}/{said}"', "return said")),
+    broken("peers may ask for anything", (SIGNED, 'if (scope["method"], scope["path"]) not in self._routes:', "if not self._routes:")),
+    broken("a peer has no cap", (CLAIMS, "if held < MAX_CLAIMS_PER_PEER:", "if held < 99_999:")),
+    broken("a receipt counts as long as the lease", (RECEIPTS, "(1 - CLOCK_DRIFT_SHARE), RECEIPT_VALIDITY_SECONDS)", "(1 - CLOCK_DRIFT_SHARE), 1e9)")),
+    broken("a receipt allows for no drift", (RECEIPTS, "* (1 - CLOCK_DRIFT_SHARE), RECEIPT", ", RECEIPT")),
+    broken("a receipt goes by the owner's clock", (RECEIPTS, "shift = sending.boot - now", "shift = 0.0")),
+    broken("a receipt outlives a reboot", (TEAM_STATE, " or boot_id != receipt.boot_id:", ":")),
+    broken("the wall clock ends no receipt", (TEAM_STATE, "- now, receipt.valid_until_wall - wall", "- now, receipt.valid_until - now")),
+    broken("a receipt covers while something is under way", (TEAM_STATE, "or key in self.under_way or boot_id", "or boot_id")),
+    broken("an answer settles what was asked before it", (TEAM_STATE, "left = _without(begun, key)", "left = ()")),
+    broken("a listing revives what may be given back", (TEAM_DECIDE, "if key not in doubtful and _older(", "if _older(")),
+    broken("an older listing replaces a newer answer", (TEAM_DECIDE, "known.owner_seq <= owner_seq and known.at", "known.at")),
+    broken("what is not listed any more stays covered", (TEAM_DECIDE, "elif receipt.at <= command.sent_at and key not in doubtful:", "elif receipt.at < 0:")),
+    broken("a revocation is not heard while something is under way", (TEAM_DECIDE, "if receipt.claim.epoch <= revoked.get(key, 0):", "if receipt.claim.epoch <= revoked.get(key, 0) and key not in team.under_way:")),
+    broken("the intent is not on record", (FORWARD, "            begun = await self._transact(intent)\n            if isinstance(begun.outcome, Refusal):\n                return begun\n", "")),
+    broken("a replay is a receipt", (FORWARD, "isinstance(command, ReleaseClaim) or reply.replayed:", "isinstance(command, ReleaseClaim):")),
+    broken("a released receipt stays", (FORWARD, "isinstance(command, ReleaseClaim) or reply.replayed:\n            # An answer that is given again says what was granted then; what is held now, the owner's list says.\n            ended = True", "isinstance(command, ReleaseClaim) or reply.replayed:\n            ended = False")),
+    broken("a refusal of one of two copies settles both", (FORWARD, "if not reply.reason or (reply.alone and reply.reason not in _UNDECIDED):", "if True:")),
 ]  # fmt: skip
 
 _TALKING = [
@@ -370,6 +407,7 @@ BREAKAGES: tuple[Breakage, ...] = (
     *_WIRE,
     *_GUARD,
     *_SIGNATURES,
+    *_TEAMS,
     *_TALKING,
     *_NAMES,
     *_WATCHERS,

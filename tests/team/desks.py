@@ -1,4 +1,4 @@
-"""Two hubs of a team in this process: real journals, real routes, real signatures, and a way between them that obeys."""
+"""Two hubs of a team in this process: real journals, routes and signatures, and a way between them that obeys."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WALL = 1_800_000_000.25
 class Way(Line):
     """Carries requests to an application in this process.
 
-    ``sent``: all that left, as signed; ``lose``: how many more answers get lost; ``alter``: does what it wants on the way.
+    ``sent``: all that left, as signed; ``lose``: how many more answers get lost; ``alter``: does to each what it wants.
     """
 
     def __init__(self, app: Any) -> None:

@@ -25,7 +25,7 @@ def team(tmp_path: Path) -> Iterator[Pair]:
         yield made
 
 
-def held(team: Pair) -> dict[str, list[str]]:
+def held(team: Pair) -> dict[str, list[Any]]:
     """At the owner: the paths of each agent."""
     claims = team.a.rig.hub.state.claims.values()
     return {claim.owner: list(claim.paths) for claim in claims if claim.live(team.a.rig.clock.at)}
@@ -37,7 +37,7 @@ async def refreshed(team: Pair) -> None:
     await refresher.refresh(team.b.team.link("a"))
 
 
-def signed(body: dict[str, Any], *, by: str = "b", to: str = "a", target: str = "/v2/claim") -> SignedRequest:
+def asking(body: dict[str, Any], target: str = "/v2/claim") -> SignedRequest:
     headers = {"content-type": "application/json", "synapse-principal": "uid:1"}
     return SignedRequest("POST", target, headers, msgspec.json.encode(body))
 
@@ -208,10 +208,10 @@ def test_inv_mh_3_only_members_are_served_and_only_where_this_hub_owns(team: Pai
     team.a.knows(third)
 
     async def play() -> None:
-        assert await told(team, signed(CLAIM)) == "NOT_AUTHORISED"
-        assert await told(team, signed({**CLAIM, "namespace": "other"}), nonce="2") == "NOT_AUTHORISED"
-        assert await told(team, signed({**CLAIM, "namespace": ""}), nonce="3") == "NOT_AUTHORISED"
-        assert await told(team, signed({**CLAIM, "namespace": "unheard"}), nonce="4") == "UNGOVERNED"
+        assert await told(team, asking(CLAIM)) == "NOT_AUTHORISED"
+        assert await told(team, asking({**CLAIM, "namespace": "other"}), nonce="2") == "NOT_AUTHORISED"
+        assert await told(team, asking({**CLAIM, "namespace": ""}), nonce="3") == "NOT_AUTHORISED"
+        assert await told(team, asking({**CLAIM, "namespace": "unheard"}), nonce="4") == "UNGOVERNED"
         assert held(team) == {}
 
     asyncio.run(play())
@@ -223,10 +223,10 @@ def test_strangers_and_what_hubs_do_not_ask_are_turned_away(team: Pair) -> None:
     async def play() -> None:
         strangers = [Signer("b", team.a.identity.key), Signer("z", team.b.identity.key)]
         for signer in strangers:
-            assert await told(team, signed(CLAIM), signer=signer) == "NOT_AUTHORISED"
-        letter = signed({"agent": "ben", "body": "hello"}, target="/v2/messages")
+            assert await told(team, asking(CLAIM), signer=signer) == "NOT_AUTHORISED"
+        letter = asking({"agent": "ben", "body": "hello"}, "/v2/messages")
         assert await told(team, letter, nonce="2") == "NOT_AUTHORISED"
-        nameless = signed(CLAIM)
+        nameless = asking(CLAIM)
         del nameless.headers["synapse-principal"]
         assert await told(team, nameless, nonce="3") == "INVALID_REQUEST"
 
