@@ -15,11 +15,13 @@ from synapse_hub.core import events
 from synapse_hub.web.app import ROUTES, SESSION
 from tests import cli_reference
 from tests.box import Box
+from tests.team.hosts import Host, free_port, origin
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs/reference"
 PAGES = [page for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")) if page.name != "LICENSE.md"]
-SESSIONS = [page for page in PAGES if "```console\n" in page.read_text()]
+SESSIONS = [page for page in PAGES if "```console\n$ " in page.read_text()]
+TWO_MACHINES = ROOT / "docs/how-to/team.md"
 
 BODIES: dict[str, type[protocol.Body]] = {
     "POST /v2/claim": protocol.ClaimBody,
@@ -78,8 +80,8 @@ def _steps(page: Path) -> list[tuple[str, list[str]]]:
     steps: list[tuple[str, list[str]]] = []
     for fence in re.findall(r"^```console\n(.*?)^```$", page.read_text(), flags=re.MULTILINE | re.DOTALL):
         for line in fence.splitlines():
-            if line.startswith("$ "):
-                steps.append((line[2:], []))
+            if re.match(r"(?:first|second)?\$ ", line):
+                steps.append((line.removeprefix("$ "), []))
             elif line.startswith("> "):
                 steps[-1] = (f"{steps[-1][0]}\n{line[2:]}", [])
             else:
@@ -104,6 +106,26 @@ def test_the_sessions_in_a_page_run_as_printed(page: Path, box: Box) -> None:
     assert len(printed) == len(steps) + 1
     for (command, expected), actual in zip(steps, printed, strict=False):
         assert _matches(expected, actual), f"$ {command}\n{actual}\nis not what the page shows:\n" + "\n".join(expected)
+
+
+def test_two_machines_come_to_a_refused_commit_as_the_page_shows(box: Box, tmp_path: Path) -> None:
+    """Its commands, on two hosts, with a free port for the one in the page."""
+    upstream = origin(box)
+    place = f"127.0.0.1:{free_port()}"
+    token = b""
+    with Host(tmp_path, "first") as first, Host(tmp_path, "second") as second:
+        for host in (first, second):
+            host.clone(upstream)
+            host.done("synapse-git", "uninstall")
+        for step, expected in _steps(TWO_MACHINES):
+            name, _, command = step.replace("10.0.0.7:8731", place).partition("$ ")
+            host = first if name == "first" else second
+            ended = host.run("bash", "-c", f"exec 2>&1\n{command}", stdin=token)
+            lines = [line.replace("10.0.0.7:8731", place) for line in expected]
+            assert _matches(lines, ended.out), f"{step}\n{ended.out}\nis not what the page shows:\n" + "\n".join(lines)
+            if told := re.search(r"counts once: (\S+)", ended.out):
+                token = told[1].encode()
+    assert ended.code == 1
 
 
 # ---- pages ----

@@ -243,13 +243,13 @@ _SIGNATURES = [
 
 _TEAMS = [
     broken("what nobody owns is granted here", (OWNERSHIP, "    if team.governed or (file is not None and file.namespaces):\n        return _ungoverned", "    if False:\n        return _ungoverned")),
-    broken("without its file an owned namespace is granted here", (OWNERSHIP, "    if known is not None:\n        why", "    if False:\n        why")),
+    broken("without its file an owned namespace is granted here", (OWNERSHIP, "    if known is not None:\n        why", "    if False:\n        why"), (OWNERSHIP, "    if team.governed or (file", "    if (file")),
     broken("a broken file is no file", (OWNERSHIP, "    if broken:\n        return _ungoverned", "    if False:\n        return _ungoverned")),
     broken("two owners grant side by side", (OWNERSHIP, "if known is not None and known.contested_by:", "if known is None:")),
     broken("the core grants what is contested", (TEAM_DECIDE, "    if known.contested_by:\n        return contested(namespace, known.owner", "    if False:\n        return contested(namespace, known.owner")),
     broken("the core grants what others own", (TEAM_DECIDE, "    if not known.mine:", "    if known is None:")),
     broken("anybody may contest", (TEAM_DECIDE, "known is not None and command.by != known.owner and", "known is not None and")),
-    broken("anybody heals what is contested", (TEAM_STATE, "if name != event.by)\n    by", "if not event.by)\n    by")),
+    broken("anybody heals what is contested", (TEAM_DECIDE, "command.owns != (command.by in known.contested_by)", "command.owns != bool(known.contested_by)"), (TEAM_STATE, "if name != event.by)\n    by", "if not event.by)\n    by")),
     broken("any peer is served", (TEAM, "entry.owner == self.id and peer in entry.members", "entry.owner == self.id")),
     broken("more than one hop", (TEAM, "return entry is not None and entry.owner == self.id and peer", "return entry is not None and peer")),
     broken("peers need not be members", (PARTY, "if hub and not desk.team.member(hub, namespace):", "if hub and not namespace:")),

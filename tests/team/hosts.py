@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -52,6 +53,13 @@ def origin(box: Box) -> Path:
     bare = made.parent / "api.git"
     box.done("git", "clone", "-q", "--bare", made, bare)
     return bare
+
+
+def free_port() -> int:
+    """One that nobody listens at."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
 
 
 def found(owner: Host, *options: str) -> tuple[str, str]:
