@@ -83,6 +83,22 @@ def test_inv_cr_1_an_answer_that_is_lost_takes_effect_once_and_is_no_receipt(tea
     asyncio.run(play())
 
 
+def test_a_refusal_of_one_of_two_copies_settles_neither(team: Pair) -> None:
+    """The other may be granted when it arrives at last."""
+
+    async def play() -> None:
+        await team.a.claim("mine", "src", agent="ana")
+        assert (await team.b.claim("t", "src"))["reason"] == "SCOPE_CONFLICT"
+        await team.b.desk.embassy.settled()
+        assert not team.b.rig.hub.state.team.under_way
+        team.way.lose = 1
+        assert (await team.b.claim("t", "src"))["reason"] == "SCOPE_CONFLICT"
+        await team.b.desk.embassy.settled()
+        assert (NAMESPACE, "t") in team.b.rig.hub.state.team.under_way
+
+    asyncio.run(play())
+
+
 def test_inv_mh_2_a_replay_after_a_release_covers_nothing(team: Pair) -> None:
     """Another agent may have the path by now."""
 
