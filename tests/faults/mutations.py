@@ -272,7 +272,8 @@ _TEAMS = [
     broken("the intent is not on record", (FORWARD, "            begun = await self._transact(intent)\n            if isinstance(begun.outcome, Refusal):\n                return begun\n", "")),
     broken("a replay is a receipt", (FORWARD, "isinstance(command, ReleaseClaim) or reply.replayed:", "isinstance(command, ReleaseClaim):")),
     broken("a released receipt stays", (FORWARD, "isinstance(command, ReleaseClaim) or reply.replayed:\n            # An answer that is given again says what was granted then; what is held now, the owner's list says.\n            ended = True", "isinstance(command, ReleaseClaim) or reply.replayed:\n            ended = False")),
-    broken("a refusal of one of two copies settles both", (FORWARD, "if not reply.reason or (reply.alone and reply.reason not in _UNDECIDED):", "if True:")),
+    broken("a refusal of one of two copies settles both", (FORWARD, "if not reply.reason or (alone and reply.alone and reply.reason not in _UNDECIDED):", "if True:")),
+    broken("what was not sent now settles what was sent before", (FORWARD, "if alone and not error.sent:", "if not error.sent:")),
 ]  # fmt: skip
 
 _TALKING = [

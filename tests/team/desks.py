@@ -14,7 +14,7 @@ import httpx
 from synapse_hub import hubfile
 from synapse_hub.federation.form import SignedRequest
 from synapse_hub.federation.identity import Identity, identity
-from synapse_hub.federation.line import Answer, Broken, Line
+from synapse_hub.federation.line import Answer, Broken, Line, NotConnected
 from synapse_hub.federation.link import Link
 from synapse_hub.federation.team import Team
 from synapse_hub.hubfile import HubFile, Namespace, Peer
@@ -31,16 +31,20 @@ WALL = 1_800_000_000.25
 class Way(Line):
     """Carries requests to an application in this process.
 
-    ``sent``: all that left, as signed; ``lose``: how many more answers get lost; ``alter``: does to each what it wants.
+    ``sent``: all that left, as signed; ``lose``: how many more answers get lost; ``closed``: is there no way?
+    ``alter`` does to each what it wants.
     """
 
     def __init__(self, app: Any) -> None:
         self._app = app
         self.sent: list[SignedRequest] = []
         self.lose = 0
+        self.closed = False
         self.alter: Callable[[SignedRequest], None] = lambda _: None
 
     async def exchange(self, method: str, target: str, headers: Any, body: bytes) -> Answer:
+        if self.closed:
+            raise NotConnected("there is no way")
         request = SignedRequest(method, target, dict(headers), body)
         self.sent.append(request)
         self.alter(request)

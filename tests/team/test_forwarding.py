@@ -128,6 +128,27 @@ def test_an_owner_that_does_not_answer_leaves_nothing_covered(team: Pair) -> Non
     asyncio.run(play())
 
 
+def test_what_cannot_be_sent_again_leaves_what_was_sent_open(team: Pair) -> None:
+    """A release without an answer may have been done, though a second attempt never left."""
+
+    async def play() -> None:
+        await team.b.claim("t", "src")
+        await team.b.desk.embassy.settled()
+        body = {"task_id": "t", "agent": "ben", "namespace": NAMESPACE}
+        team.way.closed = True
+        await team.b.ask("/v2/release", body)
+        await team.b.desk.embassy.settled()
+        assert not team.b.rig.hub.state.team.under_way
+        team.way.closed, team.way.lose = False, 2
+        await team.b.ask("/v2/release", body, idempotency_key="once")
+        team.way.closed = True
+        await team.b.ask("/v2/release", body, idempotency_key="once")
+        await team.b.desk.embassy.settled()
+        assert (await team.b.commits("src/a.py")).json()["reason"] == "OWNER_UNREACHABLE"
+
+    asyncio.run(play())
+
+
 def test_inv_mh_2_the_intent_is_on_record_before_anything_leaves(team: Pair) -> None:
     """And until there is an answer nothing is covered."""
     found: list[bool] = []

@@ -258,8 +258,11 @@ class World:
 
     def errand(self, edge: Edge, task: str, command: FamilyCommand, key: str) -> None:
         """Have the owner asked, once or twice at a time."""
+        begun = edge.state.team.under_way.get((NAMESPACE, task), ())
+        open_before = any(one.key == key for one in begun)
         self.intent(edge, task, key)
         edge.turns[task] = Turn(edge.boot(self.true) + OWNER_DEADLINE_SECONDS)
+        edge.turns[task].copies += open_before
         self.carry(edge, task, command, key, edge.turns[task])
         if self.chance.random() < 0.2:
             edge.turns[task].copies += 1

@@ -69,47 +69,45 @@ class Forwarder:
 
     async def forward(self, link: Link, errand: Errand) -> Reply | Answered | Refusal:
         """The owner's answer as it came; `Answered`: this hub's own refusal; `Refusal`: the owner cannot be asked."""
-        command = errand.command
-        task = (command.namespace, command.task_id)
+        task = (errand.command.namespace, errand.command.task_id)
         key = errand.key or secrets.token_hex(16)
-        patience_s = OWNER_DEADLINE_SECONDS + errand.wait_s
+        intent = self._intent(errand, key)
+        headers = {
+            "content-type": "application/json",
+            "idempotency-key": key,
+            "synapse-principal": errand.principal,
+        }
         async with self._turn(task):
-            intent = ForwardClaim(
-                namespace=task[0],
-                task_id=task[1],
-                agent=command.agent,
-                verb=errand.verb,
-                key=key,
-                wall=self._wall(),
-                patience_s=patience_s,
-            )
+            # What was sent under this key before, without an answer, may arrive yet.
+            alone = all(one.key != key for one in self._hub.state.team.under_way.get(task, ()))
             begun = await self._transact(intent)
             if isinstance(begun.outcome, Refusal):
                 return begun
             sending = self.sending()
-            headers = {
-                "content-type": "application/json",
-                "idempotency-key": key,
-                "synapse-principal": errand.principal,
-            }
             try:
-                reply = await link.ask(
-                    "POST",
-                    f"/v2/{errand.verb}",
-                    headers,
-                    errand.raw,
-                    deadline_s=patience_s,
-                )
+                reply = await link.ask("POST", f"/v2/{errand.verb}", headers, errand.raw, deadline_s=intent.patience_s)
                 # The answer to a key is given again, but what is refused once may be granted to a second copy.
-                if not reply.reason or (reply.alone and reply.reason not in _UNDECIDED):
+                if not reply.reason or (alone and reply.alone and reply.reason not in _UNDECIDED):
                     self._settle(self._consequence(reply, errand, key, sending))
             except Unreachable as error:
-                if not error.sent:
+                if alone and not error.sent:
                     self._settle(_as_before(task, key))
                 return unreachable(link.name, str(error), after=error.sent)
             except ValueError as error:
                 return unreachable(link.name, str(error), after=True)
         return reply
+
+    def _intent(self, errand: Errand, key: str) -> ForwardClaim:
+        command = errand.command
+        return ForwardClaim(
+            namespace=command.namespace,
+            task_id=command.task_id,
+            agent=command.agent,
+            verb=errand.verb,
+            key=key,
+            wall=self._wall(),
+            patience_s=OWNER_DEADLINE_SECONDS + errand.wait_s,
+        )
 
     def _settle(self, consequence: AnyCommand) -> None:
         """Put on record what the owner said. The agent hears of it meanwhile: it is the owner's word that counts.
