@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import socket
 import threading
+import time
 from contextlib import suppress
 from typing import Self
 
@@ -13,7 +15,8 @@ class Proxy:
 
     ``swallow``: how many more connections that ask from now on get no answer, and are closed when the other side has
     answered; one that only listens is no such connection;
-    ``closed``: whether nobody is let in.
+    ``closed``: whether nobody is let in; ``delay_s``: how long at most each piece of a request is held up, so that
+    those of several connections overtake each other.
     """
 
     def __init__(self, port: int) -> None:
@@ -23,6 +26,7 @@ class Proxy:
         self._swallow = 0
         self._asked: set[socket.socket] = set()
         self.closed = False
+        self.delay_s = 0.0
         self._lines: list[socket.socket] = []
 
     @property
@@ -75,6 +79,7 @@ class Proxy:
         with suppress(OSError):
             while data := near.recv(65536):
                 self._asked.add(near)
+                time.sleep(random.uniform(0, self.delay_s))
                 far.sendall(data)
             far.shutdown(socket.SHUT_WR)
 
