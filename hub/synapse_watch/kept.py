@@ -23,10 +23,13 @@ class Kept:
     def __init__(self, git_dir: str) -> None:
         self._folder = f"{git_dir}/{record.FOLDER}/kept"
 
-    def keep(self, path: bytes, full: bytes, owner: str) -> None:
-        """Remember what stands at ``full`` as what ``owner`` wrote. What cannot be remembered is not."""
+    def keep(self, path: bytes, full: bytes, owner: str, seen: Mark | None = None) -> None:
+        """Remember what stands at ``full`` as what ``owner`` wrote, if it looks like ``seen`` (None: whatever it looks
+        like). What cannot be remembered is not.
+        """
         found = content.look(full)
-        if found is None or not stat.S_ISREG(found.st_mode) or found.st_size > MAX_BYTES:
+        fits = found is not None and seen in (None, content.mark(found))
+        if found is None or not fits or not stat.S_ISREG(found.st_mode) or found.st_size > MAX_BYTES:
             self.forget(path)
             return
         try:

@@ -13,6 +13,7 @@ from synapse_git.checkout import Checkout
 from synapse_git.errors import SynapseError
 from synapse_watch import content, origin, stream
 from synapse_watch.content import Content
+from synapse_watch.doubts import Doubts
 from synapse_watch.origin import Origin
 from synapse_watch.picture import Mark, Picture
 from synapse_watch.report import Edit, Report
@@ -20,8 +21,6 @@ from synapse_watch.restore import Restore
 from synapse_watch.stream import Stream, Unwatchable
 from synapse_watch.truth import Truth, Unanswered
 
-# How long whoever wrote has to say so, before a change counts as nobody's.
-GRACE_S = 2.0
 # After the last event all is looked at once more, but a look takes this small a share of the time at most.
 _TRAILING_S = 2.0
 _LOOK_SHARE = 20
@@ -75,8 +74,7 @@ class Patrol:
         self._strange: set[bytes] = set()
         # Directories that came lately, and when: what is in them came with them, however old it is.
         self._arrivals: dict[bytes, float] = {}
-        # Changes that nobody has owned up to yet, and until when they may.
-        self._doubtful: dict[bytes, float] = {}
+        self._doubts = Doubts()
         self._look_due = 0.0
         self._look_ended = 0.0
         self._look_cost_s = 0.0
@@ -109,9 +107,7 @@ class Patrol:
         now = time.time()
         found, self._picture = Picture({}, min(self._since, now)).missed(self._truth.dirty(), self._look, now)
         missed = [path for path in found if self._since < now and self._gone_since(path)]
-        for path in missed:
-            self._restore.resume(path)
-        self._judge(missed)
+        self._judge_unseen(missed, self._restore.resume)
         self._now(*opened)
         self._look_due = time.monotonic() + (_NOW_AND_THEN_S if opened[0] == "live" else _DEGRADED_S)
 
@@ -129,8 +125,10 @@ class Patrol:
     def _round(self, stop: threading.Event) -> None:
         for path in self._gather(self._pause(), stop):
             self._pending[path] = None
-        if (self._pending or self._doubtful) and self._truth.busy():
+        if (self._pending or self._doubts) and self._truth.busy():
             return
+        for path in self._doubts.soon(time.monotonic()):
+            self._pending[path] = None
         if self._pending:
             self._judge(self._pending)
             self._pending = {}
@@ -145,7 +143,7 @@ class Patrol:
     def _pause(self) -> float:
         if self._pending:
             return _BUSY_POLL_S
-        due = min([self._look_due, self._repeat_due, *self._doubtful.values()])
+        due = min([self._look_due, self._repeat_due, *self._doubts.next()])
         return min(max(due - time.monotonic(), _BUSY_POLL_S), _LONGEST_S)
 
     def _gather(self, timeout_s: float, stop: threading.Event) -> list[bytes]:
@@ -192,7 +190,7 @@ class Patrol:
         for edit in held:
             self._note(edit.path)
             if edit.certain and edit.by == "holder":
-                self._approve(edit)
+                self._approve(edit, None)
         suspicious = self._spread([edit.path for edit in held if not (edit.certain and edit.by == "holder")])
         moment = self._truth.moment()
         moved = self._origin.moved(suspicious)
@@ -200,11 +198,18 @@ class Patrol:
             self._picture.clear(path)
         for edit, seen in self._weigh([path for path in suspicious if path not in moved], {}, settled=False):
             if edit.by == "unknown":
-                self._doubtful.setdefault(edit.path, time.monotonic() + GRACE_S)
+                self._doubts.add(edit.path, time.monotonic())
             else:
-                self._doubtful.pop(edit.path, None)
+                self._doubts.drop(edit.path)
                 self._conclude(edit, seen, moment)
-        self._restore.forget(path for path in suspicious if path not in self._doubtful)
+        self._restore.forget(path for path in suspicious if path not in self._doubts)
+
+    def _judge_unseen(self, paths: list[bytes], note: Callable[[bytes], None]) -> None:
+        """Those of which no event told; ``note`` is told of each before."""
+        for path in paths:
+            note(path)
+        self._judge(paths)
+        self._restore.forget(path for path in paths if path not in self._doubts)
 
     def _spread(self, paths: list[bytes]) -> list[bytes]:
         """With the files of a directory that is gone in its place: no event names them."""
@@ -218,8 +223,7 @@ class Patrol:
         return sorted((set(paths) | within) - emptied)
 
     def _settle_doubts(self) -> None:
-        now = time.monotonic()
-        due = [path for path, at in self._doubtful.items() if at <= now]
+        due = self._doubts.over(time.monotonic())
         if not due:
             return
         moment = self._truth.moment()
@@ -227,7 +231,7 @@ class Patrol:
         left = [path for path in due if not self._harmless(path, origins.get(path, ""))]
         found = self._weigh(left, origins, settled=True)
         for path in due:
-            del self._doubtful[path]
+            self._doubts.drop(path)
         self._restore.forget(path for path in due if path not in left)
         for edit, seen in found:
             self._conclude(edit, seen, moment)
@@ -246,7 +250,7 @@ class Patrol:
     def _conclude(self, edit: Edit, seen: Content, moment: tuple[object, ...]) -> None:
         """All is known of a change that can be. ``moment``: `Truth.moment` when it was looked at."""
         if edit.by == "holder":
-            self._approve(edit)
+            self._approve(edit, seen)
             return
         kept = self._restore.settle(edit, seen, moment)
         if kept:
@@ -255,9 +259,12 @@ class Patrol:
             self._strange.add(edit.path)
         self._tell(edit, kept)
 
-    def _approve(self, edit: Edit) -> None:
+    def _approve(self, edit: Edit, seen: Content | None) -> None:
         self._strange.discard(edit.path)
-        self._restore.approve(edit.path, edit.owner)
+        if edit.certain:
+            self._restore.approve(edit.path, edit.owner, seen)
+        else:
+            self._restore.excuse(edit.path)
 
     def _weigh(
         self, paths: Iterable[bytes], origins: Mapping[bytes, str], *, settled: bool
@@ -275,6 +282,7 @@ class Patrol:
         if mark != self._picture.mark(path):
             self._restore.before(path, self._picture.mark(path))
             self._picture.note(path, mark)
+            self._doubts.renew(path, time.monotonic())
 
     # ---- the truth ----
 
@@ -287,7 +295,7 @@ class Patrol:
         standing = self._origin.look()
         self._restore.consult()
         missed, picture = self._picture.missed(self._truth.dirty(), self._look, now)
-        self._judge(missed)
+        self._judge_unseen(missed, self._restore.missed)
         self._picture = picture
         self._origin.stand(standing)
         self._arrivals.clear()

@@ -18,7 +18,7 @@ _AT_ONCE = 2000
 class Edit:
     """A change in a live scope, as the hub sees it: ``owner`` holds ``path`` for ``task_id``; ``agent`` made it.
 
-    ``by``: ``holder``, ``agent``, ``git`` (run by ``agent``) or ``unknown``; ``certain``: whatever the content is.
+    ``by``: ``holder``, ``agent``, ``git`` (run by ``agent``) or ``unknown``; ``certain``: known, not only excused.
     ``path``: as Git has it.
     """
 

@@ -19,6 +19,8 @@ from synapse_watch.truth import Truth, Unanswered
 
 # How a file was seen that changed while nobody watched: as the watcher before saw it last, if it kept that.
 _UNSEEN: Mark = (-1,)
+# And one that changed more than once, or unseen: whose work was in it before nobody can tell.
+_MUDDLED: Mark = (-2,)
 
 log = logging.getLogger("synapse_watch")
 
@@ -47,8 +49,12 @@ class Restore:
             self._kept.prune()
 
     def before(self, path: bytes, mark: Mark | None) -> None:
-        """Take note of how a file was seen last, now that it has changed; the first note of a change counts."""
-        self._before.setdefault(path, mark)
+        """Take note of how a file was seen last, now that it has changed."""
+        self._before[path] = _MUDDLED if path in self._before else mark
+
+    def missed(self, path: bytes) -> None:
+        """It has changed without an event that told of it, so perhaps more than once."""
+        self._before[path] = _MUDDLED
 
     def unfinished(self, path: bytes) -> bool:
         """Was something else than what Git has seen there before the change that is being looked into?"""
@@ -58,11 +64,16 @@ class Restore:
         """It has changed since another watcher ended, perhaps in the midst of putting it back."""
         self._before[path] = _UNSEEN
 
-    def approve(self, path: bytes, owner: str) -> None:
-        """The change is its holder's: this is the content to come back to."""
+    def approve(self, path: bytes, owner: str, seen: Content | None) -> None:
+        """The change is its holder's: what to come back to. ``seen``: what was judged, if it was read."""
         self._before.pop(path, None)
         if self.wanted:
-            self._kept.keep(path, self._full(path), owner)
+            self._kept.keep(path, self._full(path), owner, seen.mark if seen else None)
+
+    def excuse(self, path: bytes) -> None:
+        """The change is nobody's fault, and whose it is nobody knows: there is nothing to come back to."""
+        self._before.pop(path, None)
+        self._kept.forget(path)
 
     def forget(self, paths: Iterable[bytes]) -> None:
         """Nothing has to be looked into: Git did it, or ignores it."""
@@ -75,17 +86,16 @@ class Restore:
         ``moment``: `Truth.moment` when ``seen`` was judged.
         """
         before = self._before.pop(edit.path, ())
-        if not self.wanted or edit.by != "agent" or before == ():
-            return ""
         try:
-            content = self._last(edit, before)
-            if content is None:
-                return ""
-            return self._replace(edit, seen, content, moment)
+            if self.wanted and edit.by == "agent" and before not in ((), _MUDDLED):
+                content = self._last(edit, before)
+                if content:
+                    return self._replace(edit, seen, content, moment)
         except (Doubt, Unanswered) as doubt:
             log.warning("%s is left as it is: %s", os.fsdecode(edit.path), doubt)
         except OSError as error:
             log.warning("%s is left as it is, since it could not be kept: %s", os.fsdecode(edit.path), error)
+        self._kept.forget(edit.path)
         return ""
 
     def _last(self, edit: Edit, before: Mark | None) -> tuple[bytes, int] | None:

@@ -69,6 +69,27 @@ def test_what_excuses_is_taken_generously_and_what_accuses_is_not(
     assert writer(claim(), _change(**change), Told(said, present, RAN)) == expected
 
 
+@pytest.mark.parametrize(
+    "said",
+    [[Announced("ana", NOW - 10)], [wrote("ana", "x", NOW - 1)], []],
+    ids=["about to", "just did", "claimed for"],
+)
+def test_an_expected_edit_excuses_only_what_nobody_else_owns_up_to(said: list[Announced]) -> None:
+    """Until all have had the time to speak it is open; then it is excused, and still not known to be the holder's."""
+    held = claim(task_id="auto:1", granted_at=NOW - 2)
+    change = _change("h")
+    assert writer(held, change, Told(said, BOTH, complete=False)) == ""
+    assert writer(held, change, Told([*said, wrote("bo", "h", NOW + 1)], BOTH)) == "bo"
+    assert writer(held, change, Told(said, BOTH)) == "ana" and not undisputed(held, change, Told(said, BOTH))
+
+
+def test_its_own_word_on_the_content_makes_it_known_to_be_the_holders() -> None:
+    """Whoever else is there, and whatever else was said of that file."""
+    said = [wrote("bo", "x", NOW - 9), wrote("ana", "h")]
+    assert undisputed(claim(), _change("h"), Told(said, BOTH, complete=False))
+    assert not undisputed(claim(), _change("x"), Told(said, BOTH))
+
+
 def test_an_automatic_claim_announces_the_edit_it_was_taken_for() -> None:
     """It needs no further word; later changes do."""
     taken = claim(task_id="auto:1", granted_at=NOW - 1)

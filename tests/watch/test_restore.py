@@ -90,6 +90,34 @@ def test_where_anything_is_in_doubt_all_is_left_as_it_is(box: Box, held: Path) -
     assert entries(box) == []
 
 
+def test_a_holders_work_that_no_tool_told_of_is_never_taken_out(box: Box, held: Path) -> None:
+    """It lies beneath what another's tool then wrote, and whose lines are whose nobody can tell."""
+    with watching(box) as watch:
+        box.write("src/a.py", "by hand\n")
+        time.sleep(0.8)
+        write(box, "bo", "src/a.py", "by hand\nby bo\n")
+        watch.until(watch.edits)
+        assert watch.edits() == {"src/a.py": "bo"}
+        assert (held / "src/a.py").read_text() == "by hand\nby bo\n"
+        write(box, "bo", "src/a.py", "once more\n")
+        watch.until(lambda: len([one for one in watch.said if one["kind"] == "foreign_edit"]) == 2)
+        assert (held / "src/a.py").read_text() == "once more\n"
+    assert entries(box) == []
+
+
+def test_an_edit_right_after_the_holders_own_is_its_makers(box: Box, held: Path) -> None:
+    """Tools say what they wrote after they wrote it: what each wrote is told by the content, and not by the time."""
+    with watching(box) as watch:
+        box.write("src/a.py", "by ana\n")
+        announce(box, "ana", "src/a.py", digest("by ana\n"))
+        time.sleep(1)
+        box.write("src/a.py", "by bo\n")
+        time.sleep(0.2)
+        announce(box, "bo", "src/a.py", digest("by bo\n"))
+        watch.until(lambda: restored(watch))
+        assert watch.edits() == {"src/a.py": "bo"} and (held / "src/a.py").read_text() == "by ana\n"
+
+
 def test_what_is_kept_can_be_put_in_place_and_what_it_replaces_is_kept_in_turn(box: Box, held: Path) -> None:
     """Nothing is lost in either direction."""
     with watching(box) as watch:

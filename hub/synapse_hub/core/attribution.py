@@ -2,7 +2,8 @@
 
 What excuses is taken generously, what accuses is not: a writer is named only if its own tool told of exactly this
 content, or if it alone had Git write there and Git has exactly this; and somebody who is alone in a worktree is the one
-who edits there.
+who edits there. That an edit of the holder's was expected excuses only what no tool owns up to, once all have had the
+time to.
 """
 
 from __future__ import annotations
@@ -47,12 +48,13 @@ class Change(msgspec.Struct, frozen=True):
 
 class Told(msgspec.Struct, frozen=True):
     """What was heard of a file: ``announced`` of it, oldest first; who is ``present`` in its worktree; who ``ran`` Git
-    there in a way that writes files, and when.
+    there in a way that writes files, and when. ``complete``: whoever would own up to a change has done so.
     """
 
     announced: Sequence[Announced]
     present: Collection[str]
     ran: Sequence[tuple[str, float]] = ()
+    complete: bool = True
 
 
 def writer(claim: Held, change: Change, told: Told) -> str:
@@ -65,7 +67,9 @@ def writer(claim: Held, change: Change, told: Told) -> str:
         return holder  # made before it was held, so nobody's wrong
     if makers := _makers(change, told.announced):
         return _judged(holder, makers)
-    if _expected(claim, change, told.announced) or set(told.present) == {holder}:
+    if set(told.present) == {holder} or _written_before(holder, change, told.announced):
+        return holder
+    if told.complete and _expected(claim, change, told.announced):
         return holder
     if change.git:
         return _ran(holder, change.changed_at, told.ran)
@@ -86,10 +90,11 @@ def _judged(holder: str, makers: Collection[str]) -> str:
 
 
 def undisputed(claim: Held, change: Change, told: Told) -> bool:
-    """Is it the holder's whatever its content is?"""
-    if any(one.agent != claim.owner for one in told.announced):
+    """Is it known to be the holder's, rather than excused since an edit of its was expected?"""
+    unseen = isinstance(change.sha256, msgspec.UnsetType)
+    if unseen and any(one.agent != claim.owner for one in told.announced):
         return False
-    return writer(claim, change, told) == claim.owner
+    return writer(claim, change, msgspec.structs.replace(told, complete=False)) == claim.owner
 
 
 def _makers(change: Change, announced: Sequence[Announced]) -> set[str]:
@@ -103,15 +108,16 @@ def _makers(change: Change, announced: Sequence[Announced]) -> set[str]:
     }
 
 
+def _written_before(holder: str, change: Change, announced: Sequence[Announced]) -> bool:
+    """Taken aside by Git and brought back."""
+    return any(one.written and one.agent == holder and one.sha256 == change.sha256 for one in announced)
+
+
 def _expected(claim: Held, change: Change, announced: Sequence[Announced]) -> bool:
-    """Was the holder about to edit, has just edited and let a formatter run over it, or wrote this before?"""
-    if claim.key[1].startswith(AUTOMATIC) and change.changed_at - claim.granted_at < EDIT_INTENT_SECONDS:
-        return True  # taken on behalf of an edit that is being made
+    """Was the holder about to edit, or has it just edited and let a formatter run over it?"""
     own = [one for one in announced if one.agent == claim.owner]
-    if not own:
-        return False
-    if any(one.written and one.sha256 == change.sha256 for one in own):
-        return True  # taken aside by Git and brought back
+    if not own:  # an automatic claim is taken on behalf of an edit that is being made
+        return claim.key[1].startswith(AUTOMATIC) and change.changed_at - claim.granted_at < EDIT_INTENT_SECONDS
     last = own[-1]
     patience = EDIT_SLACK_SECONDS if last.written else EDIT_INTENT_SECONDS
     return change.changed_at - last.at <= patience

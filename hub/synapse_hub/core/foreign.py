@@ -26,7 +26,7 @@ HOLDER, AGENT, GIT, NOBODY_KNOWS = "holder", "agent", "git", "unknown"
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """A change in a live scope: ``agent`` made it, '' where nobody knows; ``certain``: whatever its content is."""
+    """A change in a live scope: ``agent`` made it, '' for nobody knows. ``certain``: it is known, not only excused."""
 
     change: Change
     claim: Held
@@ -66,9 +66,18 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def find(
-    state: State, place: Place, changes: Iterable[Change], said: Callable[[str], Sequence[Announced]], now: float
+    state: State,
+    place: Place,
+    changes: Iterable[Change],
+    said: Callable[[str], Sequence[Announced]],
+    now: float,
+    *,
+    complete: bool,
 ) -> Iterator[Finding]:
-    """What of ``changes`` lies in a live scope; ``said`` gives what was announced of a path, oldest first."""
+    """What of ``changes`` lies in a live scope; ``said`` gives what was announced of a path, oldest first.
+
+    ``complete``: see `Told`.
+    """
     own = state.tree(tree_key(place.namespace, place.worktree))
     shared = state.tree(tree_key(place.namespace, ""))
     trees = [(place.worktree, own), ("", shared)]
@@ -78,7 +87,7 @@ def find(
             keys, _ = sight.at(change.path if tree else comparable("", [change.path])[0])
             live = [claim for key in dict.fromkeys(keys) if (claim := state.live(key, now))]
             if live:
-                yield _finding(live, change, Told(said(change.path), place.present, place.ran))
+                yield _finding(live, change, Told(said(change.path), place.present, place.ran, complete))
                 break
 
 
@@ -87,11 +96,13 @@ def find_covered(
     place: Place,
     changes: Iterable[Change],
     said: Callable[[str], Sequence[Announced]],
+    *,
+    complete: bool,
 ) -> Iterator[Finding]:
     """As `find`, where another hub grants; ``held``: what covers a path, as far as that one told."""
     for change in changes:
         if claims := held(change.path):
-            yield _finding(claims, change, Told(said(change.path), place.present, place.ran))
+            yield _finding(claims, change, Told(said(change.path), place.present, place.ran, complete))
 
 
 def _finding(claims: Sequence[Held], change: Change, told: Told) -> Finding:

@@ -43,11 +43,12 @@ async def watched(desk: Desk, request: Request) -> Response:
     def said(path: str) -> Sequence[Announced]:
         return desk.announcements.of(tree, path, now)
 
-    findings = list(find(state, place, changes, said, now))
+    findings = list(find(state, place, changes, said, now, complete=body.settled))
     _extend(desk, findings, now)
     granting = desk.team.resolve(place.namespace)
     if granting.kind == "remote":
-        findings += find_covered(partial(_told, desk, granting.owner, place), place, changes, said)
+        told = partial(_told, desk, granting.owner, place)
+        findings += find_covered(told, place, changes, said, complete=body.settled)
     # Whose tool owned up to it needs no more time to say so.
     for record in evidence(place, [one for one in findings if body.settled or one.owned_up]):
         answered = await desk.transact(record)
