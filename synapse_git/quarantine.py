@@ -12,10 +12,11 @@ import json
 import os
 import stat
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from synapse_git import scope
+from synapse_git import scope, spot
 from synapse_git.errors import CheckoutError
 from synapse_git.record import FOLDER
 from synapse_git.swap import exchange
@@ -115,70 +116,86 @@ def entry(git_dir: str, name: str) -> Entry:
 
 
 def replace(
-    git_dir: str, target: bytes, path: str, content: bytes, mode: int, *, expected: str | None, about: Mapping[str, Any]
+    git_dir: str, root: str, path: str, content: bytes, mode: int, *, expected: str | None, about: Mapping[str, Any]
 ) -> Entry:
-    """Have ``content`` stand at ``target``, and keep what stands there now, of SHA-256 ``expected`` (None: nothing).
+    """Have ``content`` stand at ``path`` below ``root``, and keep what stands there now.
 
-    ``path``: ``target`` relative to the root; ``mode``: the permissions of ``content``; ``about``: see `Entry`.
+    ``expected``: the SHA-256 of that, None: nothing; ``mode``: the permissions of ``content``; ``about``: see `Entry`.
 
     Raises:
-        Doubt: it is not as expected, or not to be replaced in one step; then it is as it was.
+        Doubt: it is not as expected, beyond a link, or not to be replaced in one step; then it is as it was.
         OSError: the copy cannot be made; then it is as it was, too.
     """
-    found = _read(target) if expected is not None else None
-    if (found is None) != (expected is None) or (found is not None and _digest(found) != expected):
-        raise Doubt("it has changed again")
-    facts = {"path": scope.to_bytes(path).hex(), "sha256": expected, "put": _digest(content), "at": time.time()}
-    kept = _keep(git_dir, found, content, mode, {**about, **facts})
-    swap = os.fsencode(f"{kept.directory}/{_SWAP}")
-    try:
-        if found is None:
-            os.link(swap, target)
-            os.unlink(swap)
-            return kept
-        exchange(swap, target)
-    except OSError as error:
-        _drop(kept)
-        raise Doubt(f"it cannot be replaced in one step ({error.strerror})") from error
-    if _read(swap) != found:
-        exchange(swap, target)  # somebody wrote between the look and the exchange: that stays where it is
-        _drop(kept)
-        raise Doubt("it was written to meanwhile")
-    os.unlink(swap)
-    return kept
+    with _reached(root, path, make=expected is None) as (directory, name):
+        found = _read(name, directory) if expected is not None else None
+        if (found is None) != (expected is None) or (found is not None and _digest(found) != expected):
+            raise Doubt("it has changed again")
+        facts = {"path": scope.to_bytes(path).hex(), "sha256": expected, "put": _digest(content), "at": time.time()}
+        kept = _keep(git_dir, found, content, mode, {**about, **facts})
+        swap = os.fsencode(f"{kept.directory}/{_SWAP}")
+        try:
+            if found is None:
+                os.link(swap, name, dst_dir_fd=directory)
+                os.unlink(swap)
+                return kept
+            exchange(swap, name, directory)
+        except OSError as error:
+            _drop(kept)
+            raise Doubt(f"it cannot be replaced in one step ({error.strerror})") from error
+        if _read(swap) != found:
+            exchange(swap, name, directory)  # somebody wrote between the look and the exchange: that stays where it is
+            _drop(kept)
+            raise Doubt("it was written to meanwhile")
+        os.unlink(swap)
+        return kept
 
 
-def forget_begun(kept: Entry, target: bytes) -> None:
-    """Drop an entry whose writer was killed before anything was replaced, if its content still stands at ``target``."""
+def forget_begun(kept: Entry, root: str) -> None:
+    """Drop an entry whose writer was killed before anything was replaced, if its content is still there."""
     try:
-        if not kept.replaced and standing(target)[0] == kept.about["sha256"]:
+        if not kept.replaced and standing(root, kept.path)[0] == kept.about["sha256"]:
             _drop(kept)
     except Doubt:
         pass
 
 
-def standing(target: bytes) -> tuple[str | None, int]:
-    """The SHA-256 of what stands at ``target`` and its mode; None where nothing does. Raises: Doubt."""
+def standing(root: str, path: str) -> tuple[str | None, int]:
+    """The SHA-256 of what stands at ``path`` below ``root`` and its mode; None where nothing does. Raises: Doubt."""
     try:
-        mode = os.lstat(target).st_mode
+        with _reached(root, path) as (directory, name):
+            mode = os.lstat(name, dir_fd=directory).st_mode
+            found = _read(name, directory)
     except FileNotFoundError:
         return None, 0o644
-    found = _read(target)
     if found is None:
-        raise Doubt("what stands there is no plain file")
+        raise Doubt("what stands there is no plain file, or cannot be read. Move it away, and try again")
     return _digest(found), mode
 
 
-def _read(path: bytes) -> bytes | None:
+@contextmanager
+def _reached(root: str, path: str, *, make: bool = False) -> Iterator[tuple[int, bytes]]:
+    """`spot.of`. Raises: Doubt where a link or a file is on the way, FileNotFoundError where nothing is."""
+    with ExitStack() as stack:
+        try:
+            found = stack.enter_context(spot.of(os.fsencode(root), scope.to_bytes(path), make=make))
+        except (NotADirectoryError, PermissionError) as error:
+            directory = scope.show(os.path.dirname(path))
+            raise Doubt(f"{directory} is a link, a file, or closed to you. Move it away, and try again") from error
+        yield found
+
+
+def _read(path: bytes, directory: int | None = None) -> bytes | None:
     """The content of a plain file; None for anything else. Raises: Doubt, where it is too large to be kept."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(path, flags, dir_fd=directory)
     except OSError:
         return None
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(descriptor)
+        return None
     with open(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            return None
         if found.st_size > MAX_BYTES or found.st_nlink > 1:
             raise Doubt(f"it is over {MAX_BYTES} bytes, or has another name besides")
         return file.read()

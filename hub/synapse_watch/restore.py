@@ -120,9 +120,7 @@ class Restore:
             "namespace": edit.namespace,
         }
         path = scope.from_bytes(edit.path)
-        kept = quarantine.replace(
-            self._here.git_dir, self._full(edit.path), path, data, mode, expected=expected, about=about
-        )
+        kept = quarantine.replace(self._here.git_dir, self._here.root, path, data, mode, expected=expected, about=about)
         self.report(kept)
         self._kept.keep(edit.path, self._full(edit.path), edit.owner)
         return kept.name
@@ -139,7 +137,7 @@ class Restore:
         """Report what a watcher that was killed had put back, and forget what it had only begun to."""
         for kept in quarantine.entries(self._here.git_dir):
             if kept.about.get("task_id") and not kept.replaced:
-                quarantine.forget_begun(kept, self._full(scope.to_bytes(kept.path)))
+                quarantine.forget_begun(kept, self._here.root)
             else:
                 self.report(kept)
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from synapse_git import client, explain, quarantine, scope
 from synapse_git.cli import output, phrase, table
 from synapse_git.cli.verb import Argument, Verb
-from synapse_git.errors import CheckoutError, HubUnreachable
+from synapse_git.errors import CheckoutError, HubUnreachable, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,21 +59,21 @@ def show(call: Call) -> int:
 
 
 def apply(call: Call) -> int:
-    """Exit 0 once the content stands where it stood; what it takes the place of is kept in turn."""
+    """Exit 0 once the content stands where it stood; what it takes the place of is kept in turn.
+
+    Refusals: SCOPE_CONFLICT where another holds the path, to whom the watcher would give its content back at once.
+    """
     here = call.checkout()
     entry = quarantine.entry(here.git_dir, call.text("name"))
     content = entry.found()
     if content is None:
         raise CheckoutError(f"in {entry.name} the file was gone. To take it away: rm {phrase.shell(entry.path)}")
-    target = os.fsencode(here.root) + b"/" + scope.to_bytes(entry.path)
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    digest, mode = quarantine.standing(target)
-    _announce(call, here, entry)
+    about = {"agent": call.agent()}
     try:
-        kept = quarantine.replace(
-            here.git_dir, target, entry.path, content, mode, expected=digest, about={"agent": call.agent()}
-        )
-    except quarantine.Doubt as doubt:
+        digest, mode = quarantine.standing(here.root, entry.path)
+        _announce(call, here, entry)
+        kept = quarantine.replace(here.git_dir, here.root, entry.path, content, mode, expected=digest, about=about)
+    except (quarantine.Doubt, OSError) as doubt:
         raise CheckoutError(f"{scope.show(entry.path)} is left as it is: {doubt}") from doubt
     if call.json:
         output.structure({"applied": entry.name, "path": scope.to_wire(entry.path), "kept": kept.name})
@@ -84,11 +84,20 @@ def apply(call: Call) -> int:
 
 
 def _announce(call: Call, here: Checkout, entry: Entry) -> None:
-    """Whoever applies it writes it, so that no watcher takes it for the doing of its first author."""
-    path = scope.to_wire(here.spell(entry.path))
-    edits = [{"path": path, "sha256": entry.about["sha256"]}]
+    """Whoever applies it writes it, so that no watcher takes it for the doing of its first author.
+
+    Raises:
+        Refused: it is not for this agent to write there.
+    """
+    path = here.spell(entry.path)
+    edits = [{"path": scope.to_wire(path), "sha256": entry.about["sha256"]}]
     body = {"agent": call.agent(), "namespace": here.namespace(), "worktree": here.tree(), "edits": edits}
     with suppress(HubUnreachable):  # then nobody watches
+        verdict = client.judge(call.hub, call.agent(), here.namespace(), here.tree(), [path]).document
+        if verdict["verdict"] != "allow":
+            raise Refused(
+                {"fix": f"Claim it first: synapse-git claim --wait 10m {phrase.shell(entry.path)}", **verdict}
+            )
         client.command(call.hub, "/v2/edits", body)
 
 
@@ -131,7 +140,7 @@ VERBS = (
         apply,
         summary="Put the kept content in place; what it replaces is kept in turn.",
         help="Put the content of an entry where it was written. What stands there now becomes an entry of its own, so "
-        "nothing is lost by it. The entry stays.",
+        "nothing is lost by it. The entry stays. It is refused where another agent holds the path.",
         examples=(("quarantine apply 20260814-101502-1f2e3d", "and see what it replaced: quarantine list"),),
         argument=_NAME,
     ),

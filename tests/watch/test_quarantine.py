@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -42,7 +43,7 @@ while status:
     if not child:
         left = last
         sys.settrace(trace)
-        quarantine.replace(git_dir, os.fsencode(target), "a", b"ana's\\n", 0o755, expected=found, about={"agent": "bo"})
+        quarantine.replace(git_dir, scratch, "a", b"ana's\\n", 0o755, expected=found, about={"agent": "bo"})
         os._exit(0)
     status = os.waitpid(child, 0)[1]
     kept = [(one.found().decode(), one.replaced) for one in quarantine.entries(git_dir)]
@@ -76,16 +77,16 @@ def test_what_was_written_between_look_and_exchange_stays(tmp_path: Path, monkey
     git, target = tmp_path / "git", tmp_path / "a"
     git.mkdir()
     target.write_bytes(b"bo's\n")
-    digest, mode = quarantine.standing(bytes(target))
+    digest, mode = quarantine.standing(str(tmp_path), "a")
 
-    def late(one: bytes, other: bytes) -> None:
+    def late(one: bytes, other: bytes, directory: int) -> None:
         if target.read_bytes() == b"bo's\n":
             target.write_bytes(b"cy's\n")
-        exchange(one, other)
+        exchange(one, other, directory)
 
     monkeypatch.setattr(quarantine, "exchange", late)
     with pytest.raises(quarantine.Doubt, match="meanwhile"):
-        quarantine.replace(str(git), bytes(target), "a", b"ana's\n", mode, expected=digest, about={})
+        quarantine.replace(str(git), str(tmp_path), "a", b"ana's\n", mode, expected=digest, about={})
     assert target.read_bytes() == b"cy's\n" and quarantine.entries(str(git)) == []
 
 
@@ -94,11 +95,11 @@ def test_what_is_not_as_expected_is_left_alone(tmp_path: Path) -> None:
     git, target, other = tmp_path / "git", tmp_path / "a", tmp_path / "b"
     git.mkdir()
     target.write_bytes(b"now\n")
-    digest, mode = quarantine.standing(bytes(target))
+    digest, mode = quarantine.standing(str(tmp_path), "a")
 
     def refused(expected: str | None) -> None:
         with pytest.raises(quarantine.Doubt):
-            quarantine.replace(str(git), bytes(target), "a", b"ana's\n", mode, expected=expected, about={})
+            quarantine.replace(str(git), str(tmp_path), "a", b"ana's\n", mode, expected=expected, about={})
 
     refused("0" * 64)
     refused(None)
@@ -108,3 +109,28 @@ def test_what_is_not_as_expected_is_left_alone(tmp_path: Path) -> None:
     target.symlink_to(other)
     refused(digest)
     assert other.read_bytes() == b"now\n" and quarantine.entries(str(git)) == []
+
+
+def test_no_link_on_the_way_leads_out_of_the_tree(tmp_path: Path) -> None:
+    """A directory that was replaced by a link to another place: nothing is read, written or made over there."""
+    git, root, outside = tmp_path / "git", tmp_path / "root", tmp_path / "outside"
+    for directory in (git, root, outside):
+        directory.mkdir()
+    (outside / "a").write_bytes(b"theirs\n")
+    (root / "src").symlink_to(outside)
+    for path, expected in (("src/a", hashlib.sha256(b"theirs\n").hexdigest()), ("src/b", None), ("src/in/c", None)):
+        with pytest.raises(quarantine.Doubt, match="src"):
+            quarantine.standing(str(root), path)
+        with pytest.raises(quarantine.Doubt, match="src"):
+            quarantine.replace(str(git), str(root), path, b"ours\n", 0o644, expected=expected, about={})
+    assert [(one.name, one.read_bytes()) for one in outside.iterdir()] == [("a", b"theirs\n")]
+    assert quarantine.entries(str(git)) == []
+    kept = quarantine.replace(str(git), str(root), "new/in/c", b"ours\n", 0o644, expected=None, about={})
+    assert (root / "new/in/c").read_bytes() == b"ours\n" and kept.found() is None
+
+
+def test_a_directory_in_its_place_is_left_alone(tmp_path: Path) -> None:
+    """It is no file that could be kept."""
+    (tmp_path / "a").mkdir()
+    with pytest.raises(quarantine.Doubt, match="no plain file"):
+        quarantine.standing(str(tmp_path), "a")

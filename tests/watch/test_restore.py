@@ -126,13 +126,20 @@ def test_what_is_kept_can_be_put_in_place_and_what_it_replaces_is_kept_in_turn(b
     (entry,) = entries(box)
     shown = box.done("synapse-git", "quarantine", "show", entry["name"])
     assert "written by:  bo" in shown and "+by bo" in shown and "-a = 1" in shown
-    box.done("synapse-git", "quarantine", "apply", entry["name"])
+    refused = box.synapse("quarantine", "apply", entry["name"], agent="bo")
+    assert refused.code == 1 and "src/a.py is held by ana" in refused.text and "claim --wait" in refused.text
+    assert (held / "src/a.py").read_text() == "a = 1\n"
+    box.done("synapse-git", "quarantine", "apply", entry["name"], agent="ana")
     assert (held / "src/a.py").read_text() == "by bo\n"
     first, second = entries(box)
     assert first == entry and Path(second["file"]).read_text() == "a = 1\n"
-    box.done("synapse-git", "quarantine", "apply", second["name"])
+    box.done("synapse-git", "quarantine", "apply", second["name"], agent="ana")
     assert (held / "src/a.py").read_text() == "a = 1\n"
     assert box.synapse("quarantine", "apply", "none").code == 4
+    (held / "src/a.py").unlink()
+    (held / "src/a.py").mkdir()
+    blocked = box.synapse("quarantine", "apply", first["name"], agent="ana")
+    assert blocked.code == 4 and "src/a.py is left as it is: what stands there is no plain file" in blocked.text
 
 
 def test_by_default_nothing_is_put_back(box: Box, held: Path) -> None:
