@@ -10,14 +10,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# What Git keeps in the git dir while an operation waits for its author, and how it is given up.
+# What Git keeps in the git dir while an operation waits for its author, how it is given up, and how it goes on.
 _WAITING = (
-    ("rebase-apply/applying", "am", "git am --abort"),
-    ("rebase-apply", "rebase", "git rebase --abort"),
-    ("rebase-merge", "rebase", "git rebase --abort"),
-    ("MERGE_HEAD", "merge", "git merge --abort"),
-    ("CHERRY_PICK_HEAD", "cherry-pick", "git cherry-pick --abort"),
-    ("REVERT_HEAD", "revert", "git revert --abort"),
+    ("rebase-apply/applying", "am", "git am --abort", "git am --continue"),
+    ("rebase-apply", "rebase", "git rebase --abort", "git rebase --continue"),
+    # Newer Git does not commit by itself what a hook has stopped.
+    ("rebase-merge", "rebase", "git rebase --abort", "git commit && git rebase --continue"),
+    ("MERGE_HEAD", "merge", "git merge --abort", "git merge --continue"),
+    ("CHERRY_PICK_HEAD", "cherry-pick", "git cherry-pick --abort", "git cherry-pick --continue"),
+    ("REVERT_HEAD", "revert", "git revert --abort", "git revert --continue"),
 )
 
 
@@ -42,13 +43,13 @@ def under_way(git_dir: str, moment: str, parent: int, env: Mapping[str, str]) ->
         return Operation("push", "", "git push …")
     if moment == "pre-merge-commit":
         return Operation("merge", "git merge --abort", "git merge --continue")
-    for mark, name, way_out in _WAITING:
+    for mark, name, way_out, again in _WAITING:
         if os.path.lexists(f"{git_dir}/{mark}"):
-            return Operation(name, way_out, "git commit …" if typed == "commit" else f"git {name} --continue")
+            return Operation(name, way_out, "git commit …" if typed == "commit" else again)
     if typed != "revert":
         return Operation(typed, "", f"git {typed} …")
     if os.path.lexists(f"{git_dir}/sequencer"):
-        return Operation(typed, "git revert --abort", "git revert --continue")
+        return Operation(typed, "git revert --abort", "git commit && git revert --continue")
     # Of a single one that met no conflict Git keeps no trace, so there is nothing to abort or to continue.
     return Operation(typed, "git reset --merge", "git commit")
 

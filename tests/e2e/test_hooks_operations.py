@@ -61,8 +61,34 @@ def test_a_rebase_stops_at_the_pick(box: Box, forked: Path) -> None:
     assert box.done("git", "rev-parse", "HEAD") == before
     refused(box.git("rebase", "-q", "main", agent="ana"))
     allowed(box.synapse("release", "-t", "t1", agent="bob"))
-    allowed(box.git("rebase", "--continue", agent="ana", env={"GIT_EDITOR": "true"}))
+    allowed(box.run("sh", "-c", "git commit -q && git rebase --continue", agent="ana", env={"GIT_EDITOR": "true"}))
     assert box.done("git", "log", "--format=%s", "-2") == "side\nmain\n"
+
+
+def test_what_is_offered_to_go_ahead_goes_ahead(box: Box, forked: Path) -> None:
+    """Typed as it stands, whichever operation was stopped: it is completed, and nothing is left under way."""
+    box.done("git", "checkout", "-qb", "third", "side")
+    box.write("third")
+    box.done("git", "add", "third")
+    box.done("git", "commit", "-qm", "third")
+    box.done("git", "format-patch", "-q", "-1", "side", "-o", "../patches")
+    for start, operation in (
+        ("main", "merge -q --no-edit side"),
+        ("main", "cherry-pick side"),
+        ("main", "cherry-pick side third"),
+        ("side", "revert --no-edit side"),
+        ("third", "revert --no-edit side third"),
+        ("third", "rebase -q main"),
+        ("third", "rebase -q --apply main"),
+        ("main", "am -q ../patches/0001-side.patch"),
+    ):
+        box.done("git", "checkout", "-q", "--detach", start)
+        ended = refused(box.run("sh", "-c", f"git {operation}", agent="ana"), "src/b.py")
+        offered = next(line.partition(":  ")[2] for line in ended.err.splitlines() if "on record:" in line)
+        allowed(box.run("sh", "-c", offered, agent="ana", env={"GIT_EDITOR": "true"}))
+        assert box.done("git", "status", "--porcelain") == "", operation
+        left = {path.name for path in (forked / ".git").iterdir()}
+        assert not left & {"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "sequencer", "rebase-merge", "rebase-apply"}
 
 
 def test_a_single_revert_leaves_no_trace_but_a_way_out(box: Box, forked: Path) -> None:
