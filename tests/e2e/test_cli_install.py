@@ -92,11 +92,11 @@ def test_worktrees_added_later_are_covered_when_they_claim(repo: Path, box: Box)
     linked = repo.parent / "linked"
     box.done("synapse-git", "claim", "-t", "t", "src", agent="ana", cwd=linked)
     listed = {entry["root"]: entry for entry in box.synapse("status", "--json").json()["worktrees"]}
-    assert (listed[str(linked)]["layers"], listed[str(linked)]["branch"]) == (["guard"], "side")
+    assert (listed[str(linked)]["layers"][0], listed[str(linked)]["branch"]) == ("guard", "side")
     box.done("synapse-git", "uninstall")
-    assert all(not entry["layers"] for entry in box.synapse("status", "--json").json()["worktrees"])
+    assert not any("guard" in entry["layers"] for entry in box.synapse("status", "--json").json()["worktrees"])
     box.done("synapse-git", "install")
-    assert all(entry["layers"] == ["guard"] for entry in box.synapse("status", "--json").json()["worktrees"])
+    assert all("guard" in entry["layers"] for entry in box.synapse("status", "--json").json()["worktrees"])
 
 
 def test_a_moved_repository_is_listed_where_it_is_now(repo: Path, box: Box) -> None:
