@@ -42,6 +42,11 @@ def edit(path: str, change: Callable[[bytes], bytes]) -> bool:
         raise CheckoutError(f"cannot change {target}: {error.strerror}. Make it writable") from error
 
 
+def value(text: bytes) -> bytes:
+    """``text`` as the value of a key."""
+    return b'"' + text.replace(b"\\", b"\\\\").replace(b'"', b'\\"') + b'"'
+
+
 def _lock(path: str) -> int:
     """Take Git's own lock on the file."""
     patience = time.monotonic() + _PATIENCE_S

@@ -11,7 +11,7 @@ import re
 
 from synapse_git import address
 from synapse_git.errors import CheckoutError
-from synapse_hooks import configfile, shims, whole
+from synapse_hooks import configfile, configured, shims, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,22 +47,33 @@ def write_hooks(env: Mapping[str, str]) -> list[str]:
     try:
         os.makedirs(here, mode=0o755, exist_ok=True)
         names = [name for name in shims.EVERY if whole.write(f"{here}/{name}", shims.text(name, here=here), 0o755)]
-        setting = b"[core]\n\thooksPath = " + _value(here) + b"\n"
-        return names + ([config(env)] if whole.write(config(env), setting, 0o644) else [])
+        settings = b"[core]\n\thooksPath = " + configfile.value(os.fsencode(here)) + b"\n"
+        settings += b"[include]\n" + _line(configured.config(env))
+        names += configured.write(env)
+        return names + ([config(env)] if whole.write(config(env), settings, 0o644) else [])
     except OSError as error:
         raise CheckoutError(f"cannot write {error.filename or here}: {error.strerror}") from error
 
 
-def switch_on(path: str, env: Mapping[str, str]) -> bool:
-    """Have the config file ``path`` end with the include; was that a change?"""
+def switch_on(path: str, included: str) -> bool:
+    """Have the config file ``path`` end with an include of the file ``included``; was that a change?"""
 
     def append(content: bytes) -> bytes:
         content = _cut(content)
         joined = bool(content) and not content.endswith(b"\n")
         note = (b"\n" if joined else b"") + _NOTE + (_JOINED if joined else b"")
-        return content + note + b"\n[include]\n\tpath = " + _value(config(env)) + b"\n"
+        return content + note + b"\n[include]\n" + _line(included)
 
     return configfile.edit(path, append)
+
+
+def switched_on(path: str, included: str) -> bool:
+    """Does the config file ``path`` have that include?"""
+    try:
+        with open(path, "rb") as file:
+            return _line(included) in [line for *_, line in _BLOCK.findall(file.read())]
+    except FileNotFoundError:
+        return False
 
 
 def switch_off(path: str) -> bool:
@@ -86,5 +97,5 @@ def _cut(content: bytes) -> bytes:
     return content
 
 
-def _value(path: str) -> bytes:
-    return b'"' + os.fsencode(path).replace(b"\\", b"\\\\").replace(b'"', b'\\"') + b'"'
+def _line(included: str) -> bytes:
+    return b"\tpath = " + configfile.value(os.fsencode(included)) + b"\n"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from synapse_git.errors import CheckoutError
-from synapse_hooks import beside, hookspath, include, judged, shims
+from synapse_hooks import beside, configured, hookspath, include, judged, shims
 from synapse_hooks.repository import Repository
 
 TYPE_CHECKING = False
@@ -43,7 +43,7 @@ def install(cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
             written += _put_beside(repository, _BACKSTOP if repository.owns_hooks_dir else ())
         else:
             written = _put_beside(repository, shims.OURS)
-            written += [repository.config] if include.switch_off(repository.config) else []
+            written += _configure(repository)
         for git_dir in repository.git_dirs():
             written += _guard_worktree(repository, git_dir + "/config.worktree")
     mode = repository.mode()
@@ -108,10 +108,20 @@ def _guard_worktree(repository: Repository, config: str) -> list[str]:
     return [config] if include.switch_off(config) else []
 
 
+def _configure(repository: Repository) -> list[str]:
+    """Have the repository's configuration name hooks where Git looks for them there too; what was written."""
+    wanted, env = configured.config(repository.env), repository.env
+    if include.switched_on(repository.config, wanted):
+        return configured.write(env)
+    if configured.understood(env):
+        return configured.write(env) + [repository.config] * include.switch_on(repository.config, wanted)
+    return [repository.config] if include.switch_off(repository.config) else []
+
+
 def _include(repository: Repository, config: str) -> list[str]:
     """Have ``config`` end with the include, unless what it says amounts to that; what was written."""
     written = include.write_hooks(repository.env)
     values = hookspath.in_file(config, repository.env)
     if not values or values[-1] != include.directory(repository.env):
-        written += [config] if include.switch_on(config, repository.env) else []
+        written += [config] if include.switch_on(config, include.config(repository.env)) else []
     return written

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _NAME = "judged"
 _INDEX = "judged-index"
-# Which directory of hooks is displaced, as the shims found for one Git process.
-_SHIMS = "displaced"
+# What the shims keep of one Git process: which directory of hooks is displaced, and that its commit was refused.
+_SHIMS = ("displaced", "refused")
 SETTLE = "settle"
 """A file in a git dir: claims are to go back here, so the hook that comes after a commit has something to do."""
 
@@ -133,7 +133,7 @@ def expect(git_dir: str) -> None:
 
 def forget(git_dir: str) -> None:
     """Remove what hooks left in a checkout whose guard is taken away."""
-    for name in (_NAME, _INDEX, _SHIMS, SETTLE):
+    for name in (_NAME, _INDEX, *_SHIMS, SETTLE):
         if os.path.lexists(f"{git_dir}/{FOLDER}/{name}"):
             os.unlink(f"{git_dir}/{FOLDER}/{name}")
 

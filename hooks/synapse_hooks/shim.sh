@@ -77,6 +77,19 @@ settled() {
 	if [ -n "$tree" ]; then [ "$tree" -ef "$tree_link" ]; else [ ! -e "$record/worktree" ]; fi
 }
 
+# Where the hook in Git's configuration has refused, Git runs the one in the directory all the same: that adds nothing.
+refused() {
+	[ -f "$record/refused" ] && { IFS= read -r pid && IFS= read -r start; } <"$record/refused" && age &&
+		[ "$pid $start" = "$PPID $since" ] && rm -f "$record/refused"
+}
+
+refuse() {
+	case $0 in
+	*/configured/"$name") [ ! -d "$record" ] || { age && printf '%s\n' "$PPID" "$since" >"$record/refused"; } 2>/dev/null ;;
+	esac
+	exit 1
+}
+
 usable() {
 	[ -x "$python" ] && [ -r "$launch" ] && return 0
 	broken "$python or $launch is gone, or not yours to use"
@@ -87,7 +100,7 @@ judge() {
 	usable || return 0
 	"$python" -I -S "$launch" "$name" "$PPID" "$here" "$@"
 	status=$?
-	[ $status -ne 10 ] || exit 1
+	[ $status -ne 10 ] || refuse
 	[ $status -eq 0 ] || broken "the check ended with status $status"
 }
 
@@ -229,7 +242,7 @@ if [ ! -f "$next" ] || [ ! -x "$next" ] || own "$next" || { [ -n "$aside" ] && o
 fi
 
 case $moment in
-index) settled || judge "$@" ;;
+index) settled || { ! refused || exit 1; judge "$@"; } ;;
 references) settled || judge_references "$@" ;;
 push) judge_lines "$@" ;;
 update) judge "$2 $3 $1" '' ;;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synapse_hooks import include, shims
+from synapse_hooks import configured, include, shims
 from synapse_hooks.repository import Repository
 
 TYPE_CHECKING = False
@@ -15,12 +15,14 @@ def status(cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
     """The guard of the repository around ``cwd``, as a JSON document.
 
     ``guarded``: does every hook that judges run?; ``mode``, ``hooks_dir`` and ``chained`` as `installation.install`
-    has them; ``hooks``: the state of each (`shims.state`); ``interpreter``: what they start, and
+    has them; ``hooks``: the state of each (`shims.state`); ``configured``: the worst state of those in Git's
+    configuration, '' where this Git looks for none there; ``interpreter``: what they start, and
     ``interpreter_exists``; ``detail``: what is amiss, in words.
     """
     repository = Repository(cwd, env)
     mode = repository.mode()
     states = _states(repository, mode)
+    also = _configured(repository)
     shim = shims.read(f"{repository.directory(mode)}/{shims.JUDGING[0]}")
     return {
         "guarded": all(states[name] in ("current", "outdated") for name in shims.JUDGING),
@@ -28,9 +30,10 @@ def status(cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
         "hooks_dir": repository.directory(mode),
         "hooks": states,
         "chained": repository.chained(mode),
+        "configured": also,
         "interpreter": shim.python if shim else "",
         "interpreter_exists": bool(shim and shim.works),
-        "detail": _complaint(repository, mode, states),
+        "detail": _complaint(repository, mode, states, also),
     }
 
 
@@ -44,13 +47,26 @@ def _states(repository: Repository, mode: str) -> dict[str, str]:
     return found
 
 
-def _complaint(repository: Repository, mode: str, states: Mapping[str, str]) -> str:
+def _configured(repository: Repository) -> str:
+    env = repository.env
+    if not configured.understood(env):
+        return ""
+    if not any(include.switched_on(repository.config, file) for file in (configured.config(env), include.config(env))):
+        return "missing"
+    found = [shims.state(f"{configured.directory(env)}/{name}", shims.text(name)) for name in configured.EVENTS]
+    return next((state for state in found if state != "current"), "current")
+
+
+def _complaint(repository: Repository, mode: str, states: Mapping[str, str], also: str) -> str:
     if not mode:
-        return f"core.hooksPath leads past it, to {repository.displaced()}"
+        rest = "; only what Git finds in its configuration judges" if also in ("current", "outdated") else ""
+        return f"core.hooksPath leads past it, to {repository.displaced()}{rest}"
     if all(state == "missing" for state in states.values()):
         return "not installed"
     if "broken" in states.values():
         return "its hooks start a program that is gone"
     if mode == "hooks" and repository.awaits_husky and "missing" not in states.values():
         return "husky is in this project, and would lead Git past it"
+    if also not in ("", "current"):
+        states = {**states, "what Git would find in its configuration": also}
     return ", ".join(f"{name} is {state}" for name, state in states.items() if state != "current")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +10,7 @@ import pytest
 
 from synapse_hooks import shims
 from tests.box import Box, Result
-from tests.hooking import log, script
+from tests.hooking import SAYS_LESS, count_starts, log
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs/reference/git.md"
 FREE, HELD = "src/a.py", "src/b.py"
@@ -159,10 +158,7 @@ def _perform(box: Box, act: Act, path: str) -> tuple[list[str], str, Path, tuple
     box.done("sh", "-ec", act.before, cwd=root, env=given)
     box.done("synapse-git", "install", cwd=root)
     box.done("synapse-git", "claim", "-t", path, "--", HELD, cwd=root / act.there, agent="bob")
-    counter = script(box.home / "counter", f'echo "$4" >>$HOME/log\nexec {shims.interpreter()} "$@"')
-    for name in shims.OURS:
-        hook = root / ".git/hooks" / name
-        hook.write_bytes(hook.read_bytes().replace(os.fsencode(shims.interpreter()), os.fsencode(counter)))
+    count_starts(root / ".git/hooks", box, shims.OURS)
     before = _state(box, root)
     log(box)
     ended = box.run("sh", "-c", act.command, cwd=root, env=given, agent="ana")
@@ -174,8 +170,12 @@ def test_the_operation_ends_as_the_page_says(box: Box, operation: str) -> None:
     """Which hook judged it, what came of it, and what is left and how to get rid of it."""
     row = _rows()[operation]
     hooks, outcome, _, _ = _perform(box, ACTS[operation], FREE)
+    if SAYS_LESS and not row.free:
+        hooks = [hook for hook in hooks if hook != "reference-transaction"]
     assert (outcome, hooks[:1]) == (PASSES, [row.free] if row.free else [])
     hooks, outcome, root, before = _perform(box, ACTS[operation], HELD)
+    if SAYS_LESS and not row.held:
+        hooks = [hook for hook in hooks if hook != "reference-transaction"]
     assert (outcome, hooks[-1:]) == (row.outcome, [row.held] if row.held else [])
     if row.way_out:
         assert _state(box, root) != before or operation.startswith("git commit")

@@ -36,7 +36,7 @@ def test_the_judging_hooks_are_put_in_place(box: Box, hooks: Path) -> None:
     report = act(box, "install")
     assert report["mode"] == "hooks"
     assert report["hooks_dir"] == str(hooks)
-    assert {Path(path).name for path in report["written"]} == set(shims.OURS)
+    assert {Path(path).name for path in report["written"]} >= set(shims.OURS)
     assert report["chained"] == []
     before = picture(hooks)
     again = act(box, "install")

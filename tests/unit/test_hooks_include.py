@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synapse_git.errors import CheckoutError
-from synapse_hooks import configfile, include
+from synapse_hooks import configfile, configured, include
 
 ENV = {"HOME": "/home/ana", "XDG_DATA_HOME": '/home/ana/with "quotes" \\ and more'}
 LINES = st.sampled_from(
@@ -23,7 +23,7 @@ LINES = st.sampled_from(
 def _on(content: bytes, tmp_path: Path) -> bytes:
     file = tmp_path / "config"
     file.write_bytes(content)
-    assert include.switch_on(str(file), ENV)
+    assert include.switch_on(str(file), include.config(ENV))
     return file.read_bytes()
 
 
@@ -52,7 +52,7 @@ def test_switching_on_twice_leaves_one_include(tmp_path: Path) -> None:
     once = _on(b"[core]\n", tmp_path)
     with (tmp_path / "config").open("ab") as file:
         file.write(b"[user]\n\tname = T\n")
-    assert include.switch_on(str(tmp_path / "config"), ENV)
+    assert include.switch_on(str(tmp_path / "config"), include.config(ENV))
     assert (tmp_path / "config").read_bytes() == b"[core]\n[user]\n\tname = T\n" + once.removeprefix(b"[core]\n")
 
 
@@ -71,7 +71,7 @@ def test_mode_and_link_are_kept(tmp_path: Path) -> None:
     real.write_text("[core]\n")
     real.chmod(0o640)
     (tmp_path / "config").symlink_to("real")
-    assert include.switch_on(str(tmp_path / "config"), ENV)
+    assert include.switch_on(str(tmp_path / "config"), include.config(ENV))
     assert (tmp_path / "config").is_symlink()
     assert real.stat().st_mode & 0o777 == 0o640
     assert sorted(os.listdir(tmp_path)) == ["config", "real"]
@@ -84,7 +84,7 @@ def test_a_lock_that_stays_is_respected(tmp_path: Path, monkeypatch: pytest.Monk
     file.write_text("[core]\n")
     (tmp_path / "config.lock").touch()
     with pytest.raises(CheckoutError, match="another git command"):
-        include.switch_on(str(file), ENV)
+        include.switch_on(str(file), include.config(ENV))
     assert file.read_text() == "[core]\n"
     assert (tmp_path / "config.lock").exists()
 
@@ -97,6 +97,14 @@ def test_a_lock_that_goes_is_waited_for(tmp_path: Path) -> None:
     lock.touch()
     timer = threading.Timer(0.1, lock.unlink)
     timer.start()
-    assert include.switch_on(str(file), ENV)
+    assert include.switch_on(str(file), include.config(ENV))
     timer.join()
     assert not lock.exists()
+
+
+def test_only_the_include_that_is_meant_counts(tmp_path: Path) -> None:
+    """Of the two files that can be included each is known by its name."""
+    _on(b"[core]\n", tmp_path)
+    assert include.switched_on(str(tmp_path / "config"), include.config(ENV))
+    assert not include.switched_on(str(tmp_path / "config"), configured.config(ENV))
+    assert not include.switched_on(str(tmp_path / "none"), include.config(ENV))
