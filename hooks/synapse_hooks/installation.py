@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from synapse_git.errors import CheckoutError
+from synapse_git.record import FOLDER
 from synapse_hooks import beside, configured, hookspath, include, judged, shims
 from synapse_hooks.repository import Repository
 
@@ -58,7 +59,8 @@ def install(cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
 def uninstall(cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
     """Leave the repository around ``cwd`` as if it had never been guarded; what was done, as `install` says it.
 
-    The user's own directory of hooks stays: other repositories may use it.
+    The user's own directory of hooks stays: other repositories may use it. ``kept``: directories that still hold ids,
+    which claims go by, or what is on record beside them.
 
     Raises:
         CheckoutError: something cannot be written.
@@ -75,7 +77,16 @@ def uninstall(cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
             if os.path.isdir(repository.hooks_dir) and not os.listdir(repository.hooks_dir):
                 os.rmdir(repository.hooks_dir)
             os.unlink(repository.made_mark)
-    return {**_report(repository, mode, written), "chained": []}
+        folders = [f"{git_dir}/{FOLDER}" for git_dir in repository.git_dirs()]
+        kept = [folder for folder in folders if os.path.isdir(folder) and not _removed_empty(folder)]
+    return {**_report(repository, mode, written), "chained": [], "kept": kept}
+
+
+def _removed_empty(directory: str) -> bool:
+    if os.listdir(directory):
+        return False
+    os.rmdir(directory)
+    return True
 
 
 def _report(repository: Repository, mode: str, written: list[str]) -> dict[str, Any]:

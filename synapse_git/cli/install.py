@@ -99,6 +99,8 @@ def undo(call: Call) -> int:
         )
     else:
         output.result(f"there was no guard in {here.root}: nothing to do")
+    if kept := report.get("kept"):
+        output.result(f"kept, for claims go by the ids in it: {', '.join(kept)}")
     return 0
 
 

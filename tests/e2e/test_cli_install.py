@@ -76,6 +76,9 @@ def test_uninstall_takes_the_guard_off(repo: Path, box: Box) -> None:
     ended = box.synapse("uninstall")
     assert ended.code == 0
     assert "the guard is off" in ended.out
+    assert f"claims go by the ids in it: {repo}/.git/synapse\n" in ended.out
+    left = {path.name for path in (repo / ".git/synapse").iterdir()}
+    assert left <= {"hub", "repository", "root", "worktree"}
     assert not (repo / ".git/hooks/pre-commit").exists()
     box.write("src/a.py")
     assert box.git("commit", "-qam", "x", agent="ben").code == 0
