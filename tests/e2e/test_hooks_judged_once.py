@@ -91,10 +91,11 @@ def test_a_hook_that_stages_something_is_judged_again(box: Box, counted: Path) -
     assert log(box) == ["pre-commit", "prepare-commit-msg"]
 
 
-def test_a_hook_that_rewrites_the_index_in_place_is_judged_again(box: Box, counted: Path) -> None:
-    """The file is the same, what it holds is not."""
+@pytest.mark.parametrize("put", ['cat $HOME/copy >"$GIT_INDEX_FILE"', 'cp -p $HOME/copy "$GIT_INDEX_FILE"'])
+def test_a_hook_that_rewrites_the_index_in_place_is_judged_again(box: Box, counted: Path, put: str) -> None:
+    """The file is the same, what it holds is not, whichever time it says it is of."""
     allowed(box.synapse("uninstall"))
-    rewrite = 'GIT_INDEX_FILE=$HOME/copy git add src/b.py && cat $HOME/copy >"$GIT_INDEX_FILE"'
+    rewrite = f"GIT_INDEX_FILE=$HOME/copy git add src/b.py && {put}"
     script(counted / ".git/hooks/pre-commit", f'cp "$GIT_INDEX_FILE" $HOME/copy\n{rewrite}')
     allowed(box.synapse("install"))
     count_starts(counted / ".git/hooks", box)
