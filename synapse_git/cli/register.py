@@ -49,9 +49,12 @@ def enter(call: Call, here: Checkout, agent: str, layers: Sequence[str]) -> None
 
 
 def layers(env: Mapping[str, str]) -> dict[str, list[str]]:
-    """The layers that each registered worktree was last said to have, by its root. Raises as `client.query` does."""
+    """The layers that each worktree which has any, or somebody in it, was last said to have, by its root.
+
+    Raises as `client.query` does.
+    """
     known = client.query(env, "/v2/worktrees").document["worktrees"]
-    return {explain.wire_path(item["root"]): item["layers"] for item in known}
+    return {explain.wire_path(item["root"]): item["layers"] for item in known if item["layers"] or item["agents"]}
 
 
 def branch(git_dir: str) -> str:

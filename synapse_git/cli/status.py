@@ -47,7 +47,7 @@ def run(call: Call) -> int:
         output.result("nothing is claimed. Claim what you are about to edit: synapse-git claim PATH")
     if others is not None:
         hosts.show(call, others, reply["now"])
-    if worktrees:
+    if worktrees := [item for item in worktrees if item["worktree"] == tree or _concerns(item)]:
         _show_worktrees(call, worktrees, tree)
         _show_foreign_edits(worktrees, reply["now"])
     if here and (shared := here.settings.get("synapse.namespace")) and here.project() is None:
@@ -56,6 +56,12 @@ def run(call: Call) -> int:
             f"Name one: synapse-git team init {phrase.shell(shared)}"
         )
     return 0
+
+
+def _concerns(item: Mapping[str, Any]) -> bool:
+    """Is anybody in the worktree, or anything in force there? What was removed or let go long ago is of no interest."""
+    there = os.path.isdir(explain.wire_path(item["root"]))
+    return bool(item.get("agents")) or (there and bool(item["layers"] or item["displaced"]))
 
 
 def _as_they_stand(worktrees: Sequence[dict[str, Any]], env: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -103,10 +103,11 @@ def test_worktrees_added_later_are_covered_when_they_claim(repo: Path, box: Box)
 
 
 def test_a_moved_repository_is_listed_where_it_is_now(repo: Path, box: Box) -> None:
-    """After mv the next claim registers the new place; the claims came along."""
+    """After mv it is known inside at once, elsewhere once a claim has registered it; the claims came along."""
     box.done("synapse-git", "claim", "-t", "t", "src", agent="ana")
     moved = repo.rename(repo.parent / "moved")
-    assert "repo (gone)" in box.synapse("status", cwd=moved).out
+    assert "repo (gone)" in box.synapse("status", cwd=box.home).out
+    assert "moved (here)" in box.synapse("status", cwd=moved).out
     box.done("synapse-git", "claim", "-t", "u", "docs", agent="ana", cwd=moved)
     found = box.synapse("status", "--json", cwd=moved).json()
     assert [entry["root"] for entry in found["worktrees"]] == [str(moved)]

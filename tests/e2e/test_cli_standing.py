@@ -72,12 +72,15 @@ def test_a_memory_that_cannot_be_read_is_made_anew(repo: Path, box: Box, broken:
 
 
 def test_a_worktree_that_is_gone_is_no_trouble(repo: Path, box: Box) -> None:
-    """Deleted since: listed as gone, covered by nothing."""
+    """Deleted since: listed as gone as long as somebody holds something there, and then no more."""
     _layers(box)
+    box.done("synapse-git", "claim", "-t", "t", "src", "--agent", "ana", cwd=repo)
     shutil.rmtree(repo)
     ended = box.synapse("status", cwd=box.home)
     assert ended.code == 0
     assert "(gone)" in ended.out
+    box.done("synapse-git", "release", "-t", "t", "--agent", "ana", cwd=box.home)
+    assert "(gone)" not in box.synapse("status", cwd=box.home).out
 
 
 def test_a_second_look_starts_no_interpreter_for_the_hooks(repo: Path, box: Box) -> None:
