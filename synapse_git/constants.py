@@ -125,6 +125,10 @@ MAX_FORWARDS_UNDER_WAY = 10_000
 # How long an owner may take: for a claim, and for a verdict that a hook waits for.
 OWNER_DEADLINE_SECONDS = 5.0
 OWNER_VERDICT_DEADLINE_SECONDS = 1.5
+# For each part of what is held in a namespace that moves.
+TRANSFER_DEADLINE_SECONDS = 20.0
+# How far above all epochs it knows a hub begins that takes over from one it cannot ask any more.
+SUCCESSION_EPOCH_MARGIN = 1_000_000
 MAX_CLAIMS_PER_PEER = 1024
 JOIN_TOKEN_SECONDS = 600.0
 # Peers' journals: how often a stream without news shows a sign of life, after how much silence it is given up, how long

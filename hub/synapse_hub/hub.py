@@ -33,6 +33,7 @@ from synapse_hub.core.events import AnyEvent
 from synapse_hub.core.events.claims import ClaimGranted, ClaimReleased, LeaseExpired, TaskHandedOff
 from synapse_hub.core.events.team import (
     ClaimForwarded,
+    NamespaceCeded,
     NamespaceFreed,
     NamespaceGoverned,
     OwnershipContested,
@@ -60,7 +61,7 @@ _SWEEP_CHUNK = 500
 _TIDY_PAUSE_S = 0.05
 _TIDY_AFTER_BATCHES = 32
 # Events after which somebody who waits may get what it waits for.
-_FREEING = (ClaimReleased, LeaseExpired, TaskHandedOff, ClaimGranted)
+_FREEING = (ClaimReleased, LeaseExpired, TaskHandedOff, ClaimGranted, NamespaceCeded)
 
 log = logging.getLogger("synapse_hub")
 
@@ -353,7 +354,9 @@ def _unsettled(event: AnyEvent) -> TreeKey | None:
     """The tree in which a change that was let in may not be let in any more."""
     if isinstance(event, ClaimGranted | TaskHandedOff):
         return event.claim.tree
-    if isinstance(event, ClaimForwarded | ReceiptEnded | NamespaceGoverned | NamespaceFreed | OwnershipContested):
+    if isinstance(event, ClaimForwarded | ReceiptEnded | OwnershipContested):
+        return (event.namespace, "")
+    if isinstance(event, NamespaceGoverned | NamespaceCeded | NamespaceFreed):
         return (event.namespace, "")
     return None
 

@@ -48,13 +48,14 @@ class Peer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Namespace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``owner``: the id of the one hub that grants in it; ``remotes``: URLs of its repositories.
 
-    ``members``: peers that may ask for claims in it, where this hub owns it.
+    ``members``: peers that may ask for claims in it, where this hub owns it; ``term``: how often it changed owners.
     """
 
     owner: str
     remotes: tuple[str, ...] = ()
     exclusion: Literal["repository", "worktree"] = "repository"
     members: tuple[str, ...] = ()
+    term: int = 0
 
 
 Entry = TypeVar("Entry", Peer, Namespace)
@@ -212,11 +213,13 @@ def render(file: HubFile) -> str:
 
 def _fields(entry: Peer | Namespace) -> list[str]:
     given = {name: getattr(entry, name) for name in entry.__struct_fields__}
-    return [
-        f"{name} = {_text(value) if isinstance(value, str) else '[' + ', '.join(map(_text, value)) + ']'}"
-        for name, value in given.items()
-        if value
-    ]
+    return [f"{name} = {_value(value)}" for name, value in given.items() if value]
+
+
+def _value(value: str | int | tuple[str, ...]) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_text, value))}]"
+    return _text(value) if isinstance(value, str) else str(value)
 
 
 def _text(value: str) -> str:

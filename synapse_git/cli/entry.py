@@ -35,7 +35,7 @@ def _of_a_proof(event: Fields) -> bool:
 
 def _granted(event: Fields) -> str:
     claim = event["claim"]
-    did = {"renewed": "renewed", "taken_over": "took over"}.get(event["cause"], "claimed")
+    did = {"renewed": "renewed", "taken_over": "took over", "inherited": "goes on with"}.get(event["cause"], "claimed")
     note = f': "{scope.show(claim["note"])}"' if claim["note"] else ""
     return f"{claim['owner']} {did} {phrase.paths(claim)} (task {claim['task_id']}, epoch {claim['epoch']}){note}"
 
@@ -146,6 +146,18 @@ def _governed(event: Fields) -> str:
     return f"claims in {event['namespace']} are granted by {owner}"
 
 
+def _ceded(event: Fields) -> str:
+    return f"{event['namespace']} goes to the hub {event['owner']}, and nobody grants in it until it is there"
+
+
+def _delivered(event: Fields) -> str:
+    return f"the next owner of {event['namespace']} has all that was held in it"
+
+
+def _inherited(event: Fields) -> str:
+    return f"this hub grants in {event['namespace']} from now on, in place of the hub {event['giver']}"
+
+
 def _freed(event: Fields) -> str:
     return f"this hub left the team of {event['namespace']}"
 
@@ -223,6 +235,10 @@ WORDS: dict[str, Callable[[Fields], str]] = {
     "name_reclaimed": _reclaimed,
     "key_pinned": _pinned,
     "namespace_governed": _governed,
+    "namespace_ceded": _ceded,
+    "namespace_delivered": _delivered,
+    "namespace_inherited": _inherited,
+    "checkpoint_inherited": _silently,
     "namespace_freed": _freed,
     "ownership_contested": _contested,
     "ownership_settled": _uncontested,

@@ -1,4 +1,4 @@
-"""``team init|join|status|leave``: one hub grants in a project, on whichever machine its agents work."""
+"""``team init|join|status|leave|transfer``: one hub grants in a project, on whichever machine its agents work."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # Making a key, and two exchanges with a hub on another machine.
 _PATIENCE_S = 10.0
 _LONGEST_TOKEN = 4096
+_TRANSFER_S = 120.0
 
 
 def init(call: Call) -> int:
@@ -133,6 +134,24 @@ def leave(call: Call) -> int:
     return 0
 
 
+def transfer(call: Call) -> int:
+    """Exit 0: the other hub grants in the namespace, and holds what was held in it. Repeated, it goes on with it.
+
+    Refusals: UNGOVERNED, CONTESTED, INVALID_REQUEST, LEASE_LIVE, OWNER_UNREACHABLE.
+    """
+    namespace, *rest = call.texts("where")
+    if len(rest) != 1:
+        raise UsageError("name the namespace and the hub: synapse-git team transfer NAMESPACE HUB", "INVALID_REQUEST")
+    body = {"namespace": namespace, "to": rest[0], "from_dead": call.flag("from_dead")}
+    reply = client.command(call.hub, "/v2/team/transfer", body, patience_s=_TRANSFER_S)
+    if call.json:
+        output.raw(reply.raw)
+        return 0
+    told = reply.document
+    output.result(f"{told['owner']} grants in {told['namespace']} from now on, with {told['claims']} claims of before")
+    return 0
+
+
 _NAMESPACE = Argument("namespace", "NAMESPACE")
 _LISTEN = Option("listen", "--listen", metavar="HOST:PORT", help="Where other hubs reach this one; port 0: a free one.")
 _NAME = Option("name", "--name", metavar="NAME", help="What this hub is called in the team. Made up if not given.")
@@ -202,5 +221,23 @@ VERBS = (
         help="Take this hub out of the team of NAMESPACE. Claims in it are nobody's business here from then on.",
         examples=(("team leave acme/api", "on any member"),),
         argument=_NAMESPACE,
+    ),
+    Verb(
+        "team transfer",
+        transfer,
+        summary="Have another hub grant in a project.",
+        help="Typed where NAMESPACE is owned: the hub that is called HUB in its team, and listens, grants in it from "
+        "now on. It takes over claims, epochs and answered keys; the others ask it by themselves. For a moment nobody "
+        "grants. Interrupted, type it again. Where the owner is gone for good, --from-dead takes over without it.",
+        examples=(
+            ("team transfer acme/api build-server", "on the owner so far"),
+            ("team transfer acme/api build-server --from-dead", "on build-server; read the how-to first"),
+        ),
+        options=(
+            Option(
+                "from_dead", "--from-dead", help="Take over on this machine, which is HUB, from an owner that is dead."
+            ),
+        ),
+        argument=Argument("where", "NAMESPACE HUB", many=True),
     ),
 )

@@ -157,7 +157,7 @@ _HUB = [
     broken("no sweep", (HUB, "        if due:\n            self._transact_batch([_Ticket(ExpireDue", "        if not self:\n            self._transact_batch([_Ticket(ExpireDue")),
     broken("stopping forgets what is queued", (HUB, "            if tickets and self.granting:", "            if tickets and self.granting and more:")),
     broken("every try of a waiter is a denial", (HUB, "outcome = msgspec.structs.replace(outcome, events=())", "pass")),
-    broken("an expiry wakes nobody", (HUB, "_FREEING = (ClaimReleased, LeaseExpired, TaskHandedOff, ClaimGranted)", "_FREEING = (ClaimReleased, TaskHandedOff, ClaimGranted)")),
+    broken("an expiry wakes nobody", (HUB, "_FREEING = (ClaimReleased, LeaseExpired, ", "_FREEING = (ClaimReleased, ")),
     broken("the last waiter comes first", (WAITING, "return sorted(self._waiters)", "return sorted(self._waiters, reverse=True)")),
     broken("circles may wait", (WAITING, "if self._reaches(owners, agent):", "if self._reaches(owners, '') and not agent:")),
     broken("long circles may wait", (WAITING, "            } - seen\n", "            } & seen\n")),

@@ -142,6 +142,14 @@ _BEN = {"agent": "ben", "worktree": "wt:1", "namespace": "n", "paths": ["src/a"]
             {"kind": "namespace_governed", "namespace": "acme/api", "owner": "b", "mine": False},
             "claims in acme/api are granted by the hub b",
         ),
+        (
+            {"kind": "namespace_ceded", "namespace": "acme/api", "owner": "b"},
+            "acme/api goes to the hub b, and nobody grants in it until it is there",
+        ),
+        (
+            {"kind": "namespace_inherited", "namespace": "acme/api", "giver": "a"},
+            "this hub grants in acme/api from now on, in place of the hub a",
+        ),
         ({"kind": "ownership_contested", "namespace": "acme/api", "by": "c"}, "the hub c says that it owns acme/api"),
         (
             {"kind": "receipt_ended", "task_id": "t", "cause": "revoked"},

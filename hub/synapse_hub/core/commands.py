@@ -9,6 +9,16 @@ import msgspec
 from synapse_hub.core.claim import Claim
 
 
+class KeptAnswer(msgspec.Struct, frozen=True):
+    """The first answer to a keyed command; as in `CommandAnswered`."""
+
+    sender: str
+    verb: str
+    key: str
+    digest: str
+    answer: dict[str, Any]
+
+
 class Command(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Base of all."""
 
@@ -213,6 +223,40 @@ class GovernNamespace(Command, frozen=True):
     mine: bool
     remotes: tuple[str, ...]
     exclusion: str
+    term: int = 0
+
+
+class CedeNamespace(Command, frozen=True):
+    """Grant in it no more, in favour of ``owner``; ``deed``: as in `NamespaceCeded`."""
+
+    namespace: str
+    owner: str
+    term: int
+    deed: dict[str, str]
+
+
+class ConfirmDelivery(Command, frozen=True):
+    """The next owner has it all."""
+
+    namespace: str
+    term: int
+
+
+class InheritNamespace(Command, frozen=True):
+    """All that was held at ``giver``, for ``owner``, this hub, to grant beside.
+
+    Names and principals are as this hub calls them; instants of claims count from the moment it is carried out.
+    ``checkpoints``: of ended claims, by task id.
+    """
+
+    namespace: str
+    owner: str
+    giver: str
+    term: int
+    epoch: int
+    claims: tuple[Claim, ...]
+    answers: tuple[KeptAnswer, ...]
+    checkpoints: tuple[tuple[str, Any], ...] = ()
 
 
 class FreeNamespace(Command, frozen=True):
@@ -263,7 +307,7 @@ class KeepReceipt(Command, frozen=True):
 
 
 class RefreshReceipts(Command, frozen=True):
-    """All that the owner says this hub's agents hold in the namespaces, asked at ``sent_at`` by the lease clock and at
+    """All that ``owner`` says this hub's agents hold in the namespaces, asked at ``sent_at`` by the lease clock and at
     ``wall`` by the other.
 
     ``revoked``: what it took away, each as (namespace, task id, epoch).
@@ -274,10 +318,19 @@ class RefreshReceipts(Command, frozen=True):
     revoked: tuple[tuple[str, str, int], ...]
     sent_at: float
     wall: float
+    owner: str = ""
 
 
 TeamCommand = (
-    GovernNamespace | FreeNamespace | HearAssertion | ForwardClaim | SettleForward | KeepReceipt | RefreshReceipts
+    GovernNamespace
+    | FreeNamespace
+    | HearAssertion
+    | ForwardClaim
+    | SettleForward
+    | KeepReceipt
+    | RefreshReceipts
+    | CedeNamespace
+    | ConfirmDelivery
 )
 
 
@@ -339,6 +392,7 @@ AnyCommand = (
     | RecordForeignEdit
     | RegisterWorktree
     | TeamCommand
+    | InheritNamespace
     | TalkCommand
     | NameCommand
     | ProbeJournal

@@ -23,6 +23,7 @@ from synapse_hub.core.commands import (
     FamilyCommand,
     HandOff,
     Heartbeat,
+    InheritNamespace,
     Keyed,
     NameCommand,
     OfferResource,
@@ -66,6 +67,7 @@ from synapse_hub.core.outcome import Decided, Outcome, Refusal
 from synapse_hub.core.recent import near
 from synapse_hub.core.state import State
 from synapse_hub.core.team.decide import decide_team, forbidden
+from synapse_hub.core.team.transfer import decide_inherit
 
 
 def decide(state: State, command: AnyCommand, now: float) -> Outcome:
@@ -97,6 +99,8 @@ def _decide(state: State, command: AnyCommand, now: float) -> Outcome:  # noqa: 
             return decide_expire(state, command, now)
         case YieldClaims():
             return decide_yield(state, command, now)
+        case InheritNamespace():
+            return decide_inherit(state.team, state.answers, command, now)
         case ClaimEdit():
             return forbidden(state.team, command.namespace) or decide_edit(state, command, now)
         case RecordDenial():
@@ -164,6 +168,8 @@ def _decide_name(state: State, command: NameCommand, now: float) -> Outcome:
 
 def _decide_keyed(state: State, keyed: Keyed, now: float) -> Outcome:
     """Spec: INV-CR-1. The first answer of an applied command is given again; refusals are decided anew."""
+    if refusal := forbidden(state.team, keyed.command.namespace):
+        return refusal
     known = state.answers.get((keyed.sender, keyed.verb, keyed.key))
     if known is not None and near(known[0], now, IDEMPOTENCY_RETENTION_SECONDS):
         digest, answer = known[1]

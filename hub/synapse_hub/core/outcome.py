@@ -47,13 +47,14 @@ class Decided(msgspec.Struct, frozen=True):
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """An expected "no". ``events`` are its evidence and change no lease."""
+    """An expected "no". ``events`` are its evidence and change no lease; ``deed``: to whom the namespace went."""
 
     reason: str
     detail: str
     fix: str = ""
     conflicts: Sequence[Conflict] = ()
     events: Sequence[AnyEvent] = ()
+    deed: dict[str, str] | None = None
 
 
 Outcome = Decided | Refusal

@@ -48,12 +48,12 @@ from synapse_hub.core.events.talk import (
     ResourceWithdrawn,
     TalkEvent,
 )
-from synapse_hub.core.events.team import ClaimRevoked
+from synapse_hub.core.events.team import CheckpointInherited, ClaimRevoked, NamespaceCeded, NamespaceInherited
 from synapse_hub.core.events.upkeep import CommandAnswered, IncarnationStarted
 from synapse_hub.core.mail import Mail, acknowledged, delivered
 from synapse_hub.core.names import Names
 from synapse_hub.core.recent import Recent, near
-from synapse_hub.core.team.state import Team, apply_team
+from synapse_hub.core.team.state import Team, apply_team, ceded
 
 # sender (principal and agent), verb, key
 AnswerKey = tuple[str, str, str]
@@ -157,8 +157,38 @@ def _change(state: State, event: AnyEvent) -> State:
             | LeaseExpired()
         ):
             return _change_lease(state, event)
+        case NamespaceCeded():
+            return _cede(state, event)
+        case NamespaceInherited() | CheckpointInherited():
+            return _inherit(state, event)
         case _:
             return msgspec.structs.replace(state, team=apply_team(state.team, event))
+
+
+def _cede(state: State, event: NamespaceCeded) -> State:
+    """What is held in the namespace is held here no more."""
+    claims = tuple(claim for claim in state.claims.values() if claim.namespace == event.namespace)
+    for claim in claims:
+        state = _drop(state, claim.key)
+    return msgspec.structs.replace(state, team=ceded(state.team, event, claims, state.epoch))
+
+
+def _inherit(state: State, event: NamespaceInherited | CheckpointInherited) -> State:
+    checkpoints = state.checkpoints
+    if isinstance(event, CheckpointInherited):
+        key = (event.namespace, event.task_id)
+        keep_after = event.at - CHECKPOINT_RETENTION_SECONDS
+        kept = checkpoints.put(key, event.at, event.data, keep_after=keep_after, capacity=MAX_RETAINED_CHECKPOINTS)
+        return msgspec.structs.replace(state, checkpoints=kept)
+    for task, _, _ in checkpoints.items():
+        if task[0] == event.namespace:
+            checkpoints = checkpoints.without(task)
+    return msgspec.structs.replace(
+        state,
+        epoch=max(state.epoch, event.epoch),
+        checkpoints=checkpoints,
+        team=apply_team(state.team, event),
+    )
 
 
 def _change_talk(state: State, event: TalkEvent) -> State:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -27,10 +28,13 @@ from synapse_hub.federation.team import Team
 from synapse_hub.hub import Answered, Hub
 
 if TYPE_CHECKING:
+    from synapse_hub.federation.conveyance import Conveyance
+    from synapse_hub.federation.estate import Arrivals
     from synapse_hub.federation.forward import Forwarder
     from synapse_hub.federation.link import Link, Reply
     from synapse_hub.federation.observation.observer import Observed, Observer
     from synapse_hub.federation.refresh import Refresher
+    from synapse_hub.federation.succession import Succession
 
 log = logging.getLogger("synapse_hub")
 
@@ -51,6 +55,9 @@ class Embassy:
         self._forwarder: Forwarder | None = None
         self._refresher: Refresher | None = None
         self._observer: Observer | None = None
+        self._conveyance: Conveyance | None = None
+        self._arrivals: Arrivals | None = None
+        self._succession: Succession | None = None
         self._pending: set[asyncio.Future[Any]] = set()
 
     @property
@@ -60,6 +67,30 @@ class Embassy:
 
             self._forwarder = Forwarder(self._hub, self._transact, self._team.foreign)
         return self._forwarder
+
+    @property
+    def conveyance(self) -> Conveyance:
+        if self._conveyance is None:
+            from synapse_hub.federation.conveyance import Conveyance
+
+            self._conveyance = Conveyance(self._hub, self._team, self._transact)
+        return self._conveyance
+
+    @property
+    def succession(self) -> Succession:
+        if self._succession is None:
+            from synapse_hub.federation.succession import Succession
+
+            self._succession = Succession(self._hub, self._team, self._transact)
+        return self._succession
+
+    @property
+    def arrivals(self) -> Arrivals:
+        if self._arrivals is None:
+            from synapse_hub.federation.estate import Arrivals
+
+            self._arrivals = Arrivals()
+        return self._arrivals
 
     def keep_up(self) -> None:
         """Keep receipts good and follow peers from now on, if this hub has any; again after the file was changed."""
@@ -95,11 +126,30 @@ class Embassy:
         link = self._link(peer)
         if isinstance(link, Refusal):
             return link
+        # One key wherever it goes: the next owner knows those that this one has answered.
+        errand = errand if errand.key else msgspec.structs.replace(errand, key=secrets.token_hex(16))
         found = await self.forwarder.forward(link, errand)
         unsure = isinstance(found, Refusal) or (not isinstance(found, Answered) and found.replayed)
         if unsure and self._refresher:
             self._refresher.nudge()
-        return found
+        if isinstance(found, Answered | Refusal):
+            return found
+        heir = await self._heir(found, errand.command.namespace, peer)
+        return await self.forward(heir, errand) if isinstance(heir, str) else heir or found
+
+    async def _heir(self, reply: Reply, namespace: str, peer: str) -> str | Refusal | None:
+        """Who grants there now, where ``peer`` answered that it does no more; None where it answered anything else."""
+        from synapse_hub.federation.link import unreachable
+
+        deed = reply.document.get("deed")
+        if not reply.reason or deed is None:
+            return None
+        await self._team.learn(deed)
+        found = self._team.resolve(namespace)
+        if found.kind == "remote" and found.owner != peer:
+            self.keep_up()
+            return found.owner
+        return unreachable(peer, f"{namespace} has just changed its owner. Repeat it")
 
     def _link(self, peer: str) -> Link | Refusal:
         from synapse_hub.federation.link import unreachable
@@ -162,10 +212,16 @@ class Embassy:
         try:
             for part in _parts(paths):
                 reply = await link.ask("POST", "/v2/guard", headers, part, deadline_s=OWNER_VERDICT_DEADLINE_SECONDS)
+                if heir := await self._heir(reply, question.namespace, peer):
+                    return (
+                        heir
+                        if isinstance(heir, Refusal)
+                        else await self.verdict(heir, question, paths, principal, more)
+                    )
                 if reply.reason or reply.document.get("verdict") not in ("allow", "warn"):
                     return reply
                 if claim := reply.document.get("claim"):
-                    await self._transact(self.forwarder.told([claim], reply.document, sending))
+                    await self._transact(self.forwarder.told(peer, [claim], reply.document, sending))
                 replies.append(reply)
         except (Unreachable, ValueError) as error:
             return unreachable(peer, str(error))
@@ -203,7 +259,7 @@ class Embassy:
             if reply.reason:
                 return unreachable(peer, f"{reply.reason}: {reply.document.get('detail')}")
             claims: list[dict[str, Any]] = reply.document.get("claims", [])
-            await self._transact(self.forwarder.told(claims, reply.document, sending))
+            await self._transact(self.forwarder.told(peer, claims, reply.document, sending))
         except (Unreachable, ValueError) as error:
             return unreachable(peer, str(error))
         return claims

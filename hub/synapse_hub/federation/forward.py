@@ -138,11 +138,15 @@ class Forwarder:
                 return receipt(reply.document, reply.document, sending, errand.principal, key)
         return SettleForward(namespace=command.namespace, task_id=command.task_id, key=key, ended=ended)
 
-    def told(self, claims: list[dict[str, Any]], answer: dict[str, Any], sending: Sending) -> RefreshReceipts:
-        """Receipts for ``claims``, some of those that agents of this hub hold. Raises: ValueError."""
+    def told(
+        self, owner: str, claims: list[dict[str, Any]], answer: dict[str, Any], sending: Sending
+    ) -> RefreshReceipts:
+        """Receipts for ``claims``, some of those that agents of this hub hold at ``owner``. Raises: ValueError."""
         user = f"uid:{os.geteuid()}"
         held = tuple(receipt(claim, answer, sending, user, "") for claim in claims)
-        return RefreshReceipts(namespaces=(), held=held, revoked=(), sent_at=sending.boot, wall=sending.wall)
+        return RefreshReceipts(
+            namespaces=(), held=held, revoked=(), sent_at=sending.boot, wall=sending.wall, owner=owner
+        )
 
     @asynccontextmanager
     async def _turn(self, task: TaskKey) -> AsyncIterator[None]:

@@ -34,7 +34,14 @@ def resolve(namespace: str, file: HubFile | None, broken: str, team: Team) -> Ow
     known = team.governed.get(namespace)
     if known is not None and known.contested_by:
         return Ownership("contested", known.owner, contested(namespace, known.owner, known.contested_by))
+    if namespace in team.estates and known is not None:
+        return Ownership("ungoverned", refusal=moving(namespace, known.owner))
     mapped = file.namespaces.get(namespace) if file is not None else None
+    if known is not None and known.term and mapped is not None and file is not None:
+        # It changed hands, and that is in the journal before it is in the file.
+        if known.mine or known.owner in file.peers:
+            return Ownership("local" if known.mine else "remote", known.owner)
+        return _ungoverned(namespace, f"{known.owner} does since it was transferred, and hub.toml knows no such peer")
     if mapped is not None and file is not None:
         return Ownership("local" if mapped.owner == file.id else "remote", mapped.owner)
     if known is not None:
@@ -45,6 +52,27 @@ def resolve(namespace: str, file: HubFile | None, broken: str, team: Team) -> Ow
     if team.governed or (file is not None and file.namespaces):
         return _ungoverned(namespace, "hub.toml names no owner of it")
     return LOCAL
+
+
+def caught_up(file: HubFile, team: Team) -> HubFile:
+    """``file`` with the owners that the journal knows better, because a namespace changed hands since."""
+    entries = dict(file.namespaces)
+    for name, entry in file.namespaces.items():
+        known = team.governed.get(name)
+        if known is None or not known.term or known.term < entry.term:
+            continue
+        if known.mine or known.owner in file.peers:
+            entries[name] = msgspec.structs.replace(entry, owner=known.owner, term=known.term)
+    return msgspec.structs.replace(file, namespaces=entries)
+
+
+def moving(namespace: str, heir: str, why: str = "") -> Refusal:
+    """For as long as the next owner has not said that it has what is held."""
+    return Refusal(
+        "OWNER_UNREACHABLE",
+        f"{namespace} is on its way to {heir}, and nobody grants in it until it is there{why and f': {why}'}",
+        f"Repeat it in a moment; if that does not help, finish it: synapse-git team transfer {namespace} {heir}",
+    )
 
 
 def _ungoverned(namespace: str, why: str) -> Ownership:

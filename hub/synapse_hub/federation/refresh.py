@@ -85,11 +85,21 @@ class Refresher:
         namespaces = tuple(
             name for name in self._team.parties(link.name) if self._team.resolve(name).owner == link.name
         )
-        held = self._forwarder.told(told.get("claims", []), told, sending).held
+        held = self._forwarder.told(link.name, told.get("claims", []), told, sending).held
         ends = tuple((str(one["namespace"]), str(one["task_id"]), int(one["epoch"])) for one in revoked)
         await self._transact(
-            RefreshReceipts(namespaces=namespaces, held=held, revoked=ends, sent_at=sending.boot, wall=sending.wall)
+            RefreshReceipts(
+                namespaces=namespaces,
+                held=held,
+                revoked=ends,
+                sent_at=sending.boot,
+                wall=sending.wall,
+                owner=link.name,
+            )
         )
+        for deed in told.get("deeds", []):
+            if await self._team.learn(deed):
+                self.nudge()
         await self._hear(link.name, told.get("owns", []))
         for one in revoked:
             # An answer on its way may tell of that very claim yet.

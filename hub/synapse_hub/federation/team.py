@@ -12,7 +12,7 @@ from synapse_git import address, governed
 from synapse_hub import hubfile
 from synapse_hub.core.commands import AnyCommand, GovernNamespace
 from synapse_hub.federation import names
-from synapse_hub.federation.ownership import Ownership, resolve
+from synapse_hub.federation.ownership import Ownership, caught_up, resolve
 from synapse_hub.federation.tickets import Tickets
 from synapse_hub.hub import Answered, Hub
 from synapse_hub.hubfile import HubFile
@@ -55,6 +55,16 @@ class Team:
         except hubfile.HubFileBroken as error:
             log.error("%s", error)
             self.file, self.broken = None, str(error)
+        self._record(transact)
+        if self.file is not None and (mended := caught_up(self.file, self._hub.state.team)) != self.file:
+            self.file = mended
+            try:
+                hubfile.write(self._directory, mended)
+            except OSError as error:
+                log.error("hub.toml cannot be written, the journal knows better: %s", error)
+        self.tell_clients()
+
+    def _record(self, transact: Callable[[AnyCommand], Answered]) -> None:
         for name, namespace in self.settled.namespaces.items():
             transact(
                 GovernNamespace(
@@ -63,9 +73,9 @@ class Team:
                     mine=namespace.owner == self.settled.id,
                     remotes=namespace.remotes,
                     exclusion=namespace.exclusion,
+                    term=namespace.term,
                 )
             )
-        self.tell_clients()
 
     def change(self, file: HubFile, transact: Callable[[AnyCommand], Answered]) -> None:
         """Write the file anew and go by it. Raises: OSError."""
@@ -102,12 +112,41 @@ class Team:
         return resolve(namespace, self.file, self.broken, self._hub.state.team)
 
     def owned(self) -> list[str]:
-        """The namespaces that the file says are this hub's."""
-        return [name for name, entry in self.settled.namespaces.items() if entry.owner == self.id]
+        """The namespaces that the file says are this hub's, and the journal does not deny."""
+        known = self._hub.state.team.governed
+        return [
+            name
+            for name, entry in self.settled.namespaces.items()
+            if entry.owner == self.id and (name not in known or known[name].mine)
+        ]
+
+    def deed(self, namespace: str) -> dict[str, str] | None:
+        """The title of the next owner, which this hub made it, once that one grants."""
+        team = self._hub.state.team
+        known = team.governed.get(namespace)
+        return known.deed if known is not None and namespace not in team.estates else None
+
+    def deeds(self) -> list[dict[str, str]]:
+        """All that this hub gave away."""
+        return [deed for name in self._hub.state.team.governed if (deed := self.deed(name))]
+
+    async def learn(self, document: object) -> bool:
+        """Go by a deed that the owner so far has signed; False where it is no such one. Raises: OSError."""
+        from synapse_hub.federation.deed import followed
+
+        async with self.turn:
+            file = followed(self.settled, self._hub.state.team.governed, document)
+            if file is not None:
+                await asyncio.to_thread(self.change, file, self._hub.transact)
+        return file is not None
 
     def parties(self, peer: str) -> list[str]:
         """The namespaces that ``peer`` has a part in, as far as the file says. Nobody else can contest them."""
-        return [name for name, entry in self.settled.namespaces.items() if peer in (entry.owner, *entry.members)]
+        return [
+            name
+            for name, entry in self.settled.namespaces.items()
+            if peer == entry.owner or (entry.owner == self.id and peer in entry.members)
+        ]
 
     def exclusion(self, namespace: str) -> str:
         """``repository`` or ``worktree``; '' where nobody owns it."""

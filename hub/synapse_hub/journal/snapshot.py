@@ -17,7 +17,7 @@ from synapse_hub.core.events.team import ReceiptKept
 from synapse_hub.core.names import Names
 from synapse_hub.core.recent import Recent
 from synapse_hub.core.state import State, hold
-from synapse_hub.core.team.state import Governed, Team, UnderWay, hold_receipts
+from synapse_hub.core.team.state import Estate, Governed, Team, UnderWay, hold_receipts
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -51,6 +51,7 @@ class _Image(msgspec.Struct, frozen=True):
     # Not in the snapshots of the first versions.
     foreign_edits: list[tuple[str, float, ForeignEditSeen]] = []
     governed: dict[str, Governed] = {}
+    estates: dict[str, Estate] = {}
     receipts: list[ReceiptKept] = []
     under_way: list[tuple[tuple[str, str], tuple[UnderWay, ...]]] = []
     touched: list[tuple[tuple[str, str], float, None]] = []
@@ -76,6 +77,7 @@ def capture(state: State, head: bytes) -> Snapshot:
         list(state.board.offers),
         list(state.foreign_edits.items()),
         dict(state.team.governed),
+        dict(state.team.estates),
         list(state.team.receipts.values()),
         list(state.team.under_way.items()),
         list(state.team.touched.items()),
@@ -102,7 +104,12 @@ def restore(snapshot: Snapshot) -> State:
         board=board.restored(image.notes, image.offers),
         foreign_edits=Recent.of(image.foreign_edits),
         team=hold_receipts(
-            Team(governed=Map(image.governed), under_way=Map(image.under_way), touched=Recent.of(image.touched)),
+            Team(
+                governed=Map(image.governed),
+                estates=Map(image.estates),
+                under_way=Map(image.under_way),
+                touched=Recent.of(image.touched),
+            ),
             image.receipts,
         ),
         names=Names(

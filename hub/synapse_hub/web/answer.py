@@ -46,6 +46,8 @@ def problem_document(refusal: Refusal, seq: int, now: float) -> dict[str, Any]:
         body["fix"] = refusal.fix
     if refusal.conflicts:
         body["conflicts"] = [conflict.document() for conflict in refusal.conflicts]
+    if refusal.deed:
+        body["deed"] = refusal.deed
     return body
 
 

@@ -32,6 +32,7 @@ from synapse_hub.web import (
     observed,
     receipts,
     team,
+    transfer,
     watch,
     worktrees,
 )
@@ -77,6 +78,8 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("POST", "/v2/team/join", admission.join),
     ("POST", "/v2/team/admit", admission.admit),
     ("POST", "/v2/team/leave", team.leave),
+    ("POST", "/v2/team/transfer", transfer.transfer),
+    ("POST", "/v2/team/inherit", transfer.inherit),
     ("GET", "/v2/health", health.health),
     ("GET", "/v2/metrics", metrics.metrics),
     ("POST", "/v2/ping", health.ping),

@@ -47,7 +47,9 @@ class Rejected(Exception):
 
     @classmethod
     def of(cls, refusal: Refusal) -> Rejected:
-        return cls(refusal.reason, refusal.detail, refusal.fix)
+        made = cls(refusal.reason, refusal.detail, refusal.fix)
+        made.refusal = refusal
+        return made
 
 
 class Desk:

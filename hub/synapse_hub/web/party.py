@@ -8,6 +8,7 @@ from __future__ import annotations
 from starlette.requests import HTTPConnection
 
 from synapse_git.constants import MAX_NAME_BYTES
+from synapse_hub.core.outcome import Refusal
 from synapse_hub.web.desk import HUB, PEER, Desk, Rejected, agent_name
 
 
@@ -20,7 +21,7 @@ def principal(request: HTTPConnection) -> str:
     """What the asker's quota is charged to: the uid that the kernel names, or what its hub says. Spec: INV-ME-5."""
     if hub := peer(request):
         said = request.headers.get("synapse-principal", "")
-        if not said or not said.isprintable() or len(said) > MAX_NAME_BYTES:
+        if not said or "/" in said or not said.isprintable() or len(said) > MAX_NAME_BYTES:
             raise Rejected("INVALID_REQUEST", "Synapse-Principal says on whose behalf a hub asks")
         return f"{hub}/{said}"
     uid = request.scope.get(PEER)
@@ -60,8 +61,10 @@ def owner(desk: Desk, request: HTTPConnection, namespace: str) -> str:
     """
     found = desk.team.resolve(namespace)
     if found.refusal:
-        raise Rejected(found.refusal.reason, found.refusal.detail, found.refusal.fix)
+        raise Rejected.of(found.refusal)
     hub = peer(request)
+    if hub and (deed := desk.team.deed(namespace)):
+        raise Rejected.of(Refusal("UNGOVERNED", f"{namespace} went to {found.owner}", "Ask there", deed=deed))
     if hub and not desk.team.member(hub, namespace):
         raise Rejected(
             "NOT_AUTHORISED",

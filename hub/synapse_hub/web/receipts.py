@@ -18,7 +18,7 @@ from synapse_hub.web.party import peer
 
 
 async def receipts(desk: Desk, request: Request) -> Response:
-    """``GET /v2/receipts``: `{claims, revoked, owns}`; what was taken away is to be released once it covers nothing."""
+    """``GET /v2/receipts``: `{claims, revoked, owns, deeds}`; what was taken away: to be released once unused."""
     hub = peer(request)
     if not hub:
         raise Rejected("NOT_AUTHORISED", "receipts are for other hubs", "Ask for claims: GET /v2/claims")
@@ -31,6 +31,7 @@ async def receipts(desk: Desk, request: Request) -> Response:
             "claims": [claim_document(one) | {"hub_id": desk.hub.hub_id} for one in claims if not one.revoked],
             "revoked": [_revoked(one) for one in claims if one.revoked],
             "owns": desk.team.owned(),
+            "deeds": desk.team.deeds(),
         },
         state.seq,
         now,

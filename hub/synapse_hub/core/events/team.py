@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from synapse_hub.core.claim import Claim
 from synapse_hub.core.events.base import Event
 
@@ -14,6 +16,48 @@ class NamespaceGoverned(Event, frozen=True, tag="namespace_governed"):
     mine: bool
     remotes: tuple[str, ...]
     exclusion: str
+    # Rises with each change of owner.
+    term: int = 0
+
+
+class NamespaceCeded(Event, frozen=True, tag="namespace_ceded"):
+    """The tombstone: this hub grants in it no more, and ``owner`` will once it has what is held in it.
+
+    ``term``: the next owner's; ``deed``: its title to it, signed by this hub, as the others are shown it.
+    """
+
+    namespace: str
+    owner: str
+    term: int
+    deed: dict[str, str]
+
+
+class NamespaceDelivered(Event, frozen=True, tag="namespace_delivered"):
+    """The next owner has said that it has all that was held in it."""
+
+    namespace: str
+    term: int
+
+
+class NamespaceInherited(Event, frozen=True, tag="namespace_inherited"):
+    """This hub, ``owner``, grants in it from now on; what was held in it at ``giver`` stands beside this.
+
+    ``epoch``: the highest that the giver ever stamped.
+    """
+
+    namespace: str
+    owner: str
+    giver: str
+    term: int
+    epoch: int
+
+
+class CheckpointInherited(Event, frozen=True, tag="checkpoint_inherited"):
+    """What an ended claim left on the task at the owner before. Spec: INV-CR-3."""
+
+    namespace: str
+    task_id: str
+    data: Any
 
 
 class NamespaceFreed(Event, frozen=True, tag="namespace_freed"):
@@ -98,6 +142,10 @@ class ClaimRevoked(Event, frozen=True, tag="claim_revoked"):
 
 TeamEvent = (
     NamespaceGoverned
+    | NamespaceCeded
+    | NamespaceDelivered
+    | NamespaceInherited
+    | CheckpointInherited
     | NamespaceFreed
     | OwnershipContested
     | OwnershipSettled

@@ -7,6 +7,8 @@ from typing import assert_never
 
 from synapse_git.constants import MAX_FORWARDS_UNDER_WAY, RECEIPT_VALIDITY_SECONDS
 from synapse_hub.core.commands import (
+    CedeNamespace,
+    ConfirmDelivery,
     ForwardClaim,
     FreeNamespace,
     GovernNamespace,
@@ -29,6 +31,7 @@ from synapse_hub.core.events.team import (
 )
 from synapse_hub.core.outcome import Decided, Outcome, Refusal
 from synapse_hub.core.team.state import Team
+from synapse_hub.core.team.transfer import decide_cede, decide_delivered
 
 
 def decide_team(team: Team, command: TeamCommand, now: float) -> Outcome:
@@ -49,9 +52,13 @@ def decide_team(team: Team, command: TeamCommand, now: float) -> Outcome:
             )
             return Decided([settled], {})
         case KeepReceipt():
-            return Decided([_receipt(command, now)], {})
+            return Decided([_kept(team, command, now)], {})
         case RefreshReceipts():
             return _refresh(team, command, now)
+        case CedeNamespace():
+            return decide_cede(team, command, now)
+        case ConfirmDelivery():
+            return decide_delivered(team, command, now)
     assert_never(command)
 
 
@@ -76,9 +83,16 @@ def _forward(team: Team, command: ForwardClaim, now: float) -> Outcome:
 
 def _govern(team: Team, command: GovernNamespace, now: float) -> Decided:
     known = team.governed.get(command.namespace)
-    told = (command.owner, command.mine, command.remotes, command.exclusion)
-    if known and (known.owner, known.mine, known.remotes, known.exclusion) == told:
+    told = (command.owner, command.mine, command.remotes, command.exclusion, command.term)
+    if known and (known.owner, known.mine, known.remotes, known.exclusion, known.term) == told:
         return Decided([], {})
+    if (
+        known
+        and known.term
+        and (command.term, command.owner) != (known.term, known.owner)
+        and command.term <= known.term
+    ):
+        return Decided([], {})  # what has changed hands does not go back by a line in a file
     event = NamespaceGoverned(
         at=now,
         namespace=command.namespace,
@@ -86,6 +100,7 @@ def _govern(team: Team, command: GovernNamespace, now: float) -> Decided:
         mine=command.mine,
         remotes=command.remotes,
         exclusion=command.exclusion,
+        term=command.term,
     )
     return Decided([event], {})
 
@@ -102,6 +117,15 @@ def contests(team: Team, command: HearAssertion) -> bool:
     """Is it news, whether ``by`` owns what another hub owns as far as this one knows?"""
     known = team.governed.get(command.namespace)
     return known is not None and command.by != known.owner and command.owns != (command.by in known.contested_by)
+
+
+def _kept(team: Team, command: KeepReceipt, now: float) -> ReceiptKept | ForwardSettled:
+    """Of what is this hub's own by now, it knows better than the hub that answered."""
+    namespace, task_id = command.claim.key
+    known = team.governed.get(namespace)
+    if known is not None and known.mine:
+        return ForwardSettled(at=now, namespace=namespace, task_id=task_id, key=command.key, ended=False)
+    return _receipt(command, now)
 
 
 def _receipt(command: KeepReceipt, now: float) -> ReceiptKept:
@@ -121,7 +145,8 @@ def _refresh(team: Team, command: RefreshReceipts, now: float) -> Decided:
     """What the owner listed counts, but for tasks about which something was said since, or may still reach it."""
     if now > command.sent_at + RECEIPT_VALIDITY_SECONDS:
         return Decided([], {})
-    told = {one.claim.key: one for one in command.held}
+    told = {one.claim.key: one for one in command.held if _authority(team, one.claim.namespace, command.owner)}
+    namespaces = [name for name in command.namespaces if _authority(team, name, command.owner)]
     revoked = {(namespace, task_id): epoch for namespace, task_id, epoch in command.revoked}
     events: list[AnyEvent] = list(_lapsed(team, command, now))
     doubtful = {
@@ -129,10 +154,10 @@ def _refresh(team: Team, command: RefreshReceipts, now: float) -> Decided:
     }
     doubtful |= {task for task, at, _ in team.touched.items() if at >= command.sent_at}
     for key, one in told.items():
-        if key not in doubtful and _older(team, key, one.owner_seq, command.sent_at):
+        if key not in doubtful and _older(team, key, one, command.sent_at):
             events.append(_receipt(one, now))
     for key, receipt in team.receipts.items():
-        if key in told or key[0] not in command.namespaces:
+        if key in told or key[0] not in namespaces:
             continue
         if receipt.claim.epoch <= revoked.get(key, 0):
             events.append(ReceiptEnded(at=now, namespace=key[0], task_id=key[1], cause="revoked"))
@@ -149,10 +174,18 @@ def _lapsed(team: Team, command: RefreshReceipts, now: float) -> Iterator[Forwar
                 yield ForwardSettled(at=now, namespace=namespace, task_id=task_id, key=one.key, ended=False)
 
 
-def _older(team: Team, key: tuple[str, str], owner_seq: int, sent_at: float) -> bool:
-    """Is what we know of ``key`` older than what the owner told at ``owner_seq``?"""
+def _authority(team: Team, namespace: str, owner: str) -> bool:
+    """Does the word of ``owner`` count there? It may have given it away since it was asked."""
+    known = team.governed.get(namespace)
+    return known is None or (not known.mine and owner in ("", known.owner))
+
+
+def _older(team: Team, key: tuple[str, str], told: KeepReceipt, sent_at: float) -> bool:
+    """Is what we know of ``key`` older than what the owner told? Two owners count apart."""
     known = team.receipts.get(key)
-    return known is None or (known.owner_seq <= owner_seq and known.at <= sent_at)
+    if known is None:
+        return True
+    return known.at <= sent_at and (known.owner_seq <= told.owner_seq or known.hub_id != told.hub_id)
 
 
 def forbidden(team: Team, namespace: str) -> Refusal | None:

@@ -13,8 +13,11 @@ from synapse_hub.core.claim import Claim, TaskKey, TreeKey
 from synapse_hub.core.events.team import (
     ClaimForwarded,
     ForwardSettled,
+    NamespaceCeded,
+    NamespaceDelivered,
     NamespaceFreed,
     NamespaceGoverned,
+    NamespaceInherited,
     OwnershipContested,
     OwnershipSettled,
     ReceiptEnded,
@@ -24,6 +27,9 @@ from synapse_hub.core.recent import Recent
 
 TeamEvent = (
     NamespaceGoverned
+    | NamespaceCeded
+    | NamespaceDelivered
+    | NamespaceInherited
     | NamespaceFreed
     | OwnershipContested
     | OwnershipSettled
@@ -35,13 +41,25 @@ TeamEvent = (
 
 
 class Governed(msgspec.Struct, frozen=True):
-    """As last known. ``contested_by``: peers that say they own it, though another hub does."""
+    """As last known. ``contested_by``: peers that say they own it, though another hub does.
+
+    ``term``: 0 until it was transferred, then as the owner's deed says; ``deed``: the owner's, where this hub gave it.
+    """
 
     owner: str
     mine: bool
     remotes: tuple[str, ...]
     exclusion: str
     contested_by: tuple[str, ...] = ()
+    term: int = 0
+    deed: dict[str, str] | None = None
+
+
+class Estate(msgspec.Struct, frozen=True):
+    """What was held in a namespace that this hub ceded, until the next owner has it. ``epoch``: the highest stamped."""
+
+    epoch: int
+    claims: tuple[Claim, ...]
 
 
 class UnderWay(msgspec.Struct, frozen=True):
@@ -63,9 +81,13 @@ class UnderWay(msgspec.Struct, frozen=True):
 
 
 class Team(msgspec.Struct, frozen=True):
-    """``receipts``: claims of this hub's agents at other hubs, by tree in ``trees``; ``under_way``: by task."""
+    """``receipts``: claims of this hub's agents at other hubs, by tree in ``trees``; ``under_way``: by task.
+
+    ``estates``: of namespaces that nobody grants in while they move.
+    """
 
     governed: Map[str, Governed] = Map()
+    estates: Map[str, Estate] = Map()
     receipts: Map[TaskKey, ReceiptKept] = Map()
     trees: Map[TreeKey, overlap.Node] = Map()
     under_way: Map[TaskKey, tuple[UnderWay, ...]] = Map()
@@ -106,8 +128,48 @@ def apply_team(team: Team, event: TeamEvent) -> Team:
             return _settled(_kept(team, event), event.claim.key, event.key, event.at)
         case ReceiptEnded():
             return _dropped(team, (event.namespace, event.task_id))
+        case NamespaceDelivered():
+            estates = team.estates
+            return (
+                msgspec.structs.replace(team, estates=estates.delete(event.namespace)) if _moves(team, event) else team
+            )
+        case NamespaceInherited():
+            return _inherited(team, event)
+        case NamespaceCeded():
+            return ceded(team, event, (), 0)
         case _:
             return msgspec.structs.replace(team, governed=_governed(team.governed, event))
+
+
+def _moves(team: Team, event: NamespaceDelivered) -> bool:
+    known = team.governed.get(event.namespace)
+    return event.namespace in team.estates and known is not None and known.term == event.term
+
+
+def ceded(team: Team, event: NamespaceCeded, claims: tuple[Claim, ...], epoch: int) -> Team:
+    """``team`` after the tombstone, with ``claims`` to be handed over."""
+    known = team.governed.get(event.namespace)
+    if known is None:
+        return team
+    entry = msgspec.structs.replace(known, owner=event.owner, mine=False, term=event.term, deed=event.deed)
+    return msgspec.structs.replace(
+        team,
+        governed=team.governed.set(event.namespace, entry),
+        estates=team.estates.set(event.namespace, Estate(epoch, claims)),
+    )
+
+
+def _inherited(team: Team, event: NamespaceInherited) -> Team:
+    """What another hub answered about it counts no more: this one knows better."""
+    for key in [key for key in team.receipts if key[0] == event.namespace]:
+        team = _dropped(team, key)
+    under_way = team.under_way
+    for task in [task for task in under_way if task[0] == event.namespace]:
+        under_way = under_way.delete(task)
+    known = team.governed.get(event.namespace) or Governed(event.owner, False, (), "repository")
+    entry = msgspec.structs.replace(known, owner=event.owner, mine=True, term=event.term, deed=None)
+    governed = team.governed.set(event.namespace, entry)
+    return msgspec.structs.replace(team, governed=governed, under_way=under_way)
 
 
 def _governed(
@@ -117,7 +179,8 @@ def _governed(
     if isinstance(event, NamespaceGoverned):
         # A hub that gives way to another is at odds with it no more.
         contested = tuple(name for name in known.contested_by if name != event.owner) if known else ()
-        entry = Governed(event.owner, event.mine, event.remotes, event.exclusion, contested)
+        deed = known.deed if known and known.term == event.term else None
+        entry = Governed(event.owner, event.mine, event.remotes, event.exclusion, contested, event.term, deed)
         return governed.set(event.namespace, entry)
     if known is None:
         return governed

@@ -1,0 +1,78 @@
+"""Taking over from an owner that is gone: not while it answers, and not while anything that it granted may live."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from synapse_git.constants import DEFAULT_TTL_SECONDS, SUCCESSION_EPOCH_MARGIN
+from synapse_hub import hubfile
+from synapse_hub.core.commands import AnyCommand
+from synapse_hub.core.outcome import Refusal
+from synapse_hub.federation.conveyance import Given
+from synapse_hub.federation.identity import identity
+from synapse_hub.federation.receipts import Sending, receipt
+from synapse_hub.federation.succession import Succession
+from synapse_hub.federation.team import Team
+from synapse_hub.hub import Answered
+from synapse_hub.hubfile import HubFile, Namespace, Peer, Place
+from tests.hub.desk import FakeClock, Rig, running, take
+from tests.team.hosts import NAMESPACE
+
+
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    """Where nobody listens, and nobody else can."""
+    with socket.socket() as line:
+        line.bind(("127.0.0.1", 0))
+        yield line.getsockname()[1]
+
+
+def member(rig: Rig, directory: Path, port: int) -> tuple[Team, Succession]:
+    """Hub b, in the team of a hub a that is gone."""
+    (directory / "other").mkdir()
+    other = identity(str(directory / "other"))
+    peer = Peer(other.public, f"https://127.0.0.1:{port}", base64.b64encode(other.certificate).decode())
+    file = HubFile(
+        id="b", listen=Place("127.0.0.1", 1), peers={"a": peer}, namespaces={NAMESPACE: Namespace(owner="a")}
+    )
+    hubfile.write(str(directory), file)
+    team = Team(rig.hub, str(directory))
+    team.load(rig.hub.transact)
+
+    def transact(command: AnyCommand) -> asyncio.Future[Answered]:
+        return asyncio.ensure_future(asyncio.to_thread(rig.hub.transact, command))
+
+    return team, Succession(rig.hub, team, transact)
+
+
+def test_inv_mh_1_a_dead_owners_namespace_moves_when_nothing_it_granted_may_live(
+    tmp_path: Path, closed_port: int
+) -> None:
+    """Silence for as long as leases may last, and the ends of all that are known; then it is granted in here."""
+    clock = FakeClock()
+    with running(tmp_path, clock) as rig:
+        team, succession = member(rig, tmp_path, closed_port)
+        document = {
+            "task_id": "t1", "namespace": NAMESPACE, "owner": "ben", "worktree": "", "paths": ["src"],
+            "status": "claimed", "note": "", "epoch": 41, "version": 0, "granted_at": 5.0,
+            "lease_expires_at": 5.0 + 2 * DEFAULT_TTL_SECONDS, "checkpoint": None,
+        }  # fmt: skip
+        rig.answer(receipt(document, {"seq": 1, "now": 5.0}, Sending(clock.at, clock.at, "boot"), "uid:1", ""))
+        for wait_s in (0.0, DEFAULT_TTL_SECONDS, DEFAULT_TTL_SECONDS - 1.0):
+            clock.at += wait_s
+            early = asyncio.run(succession.take(NAMESPACE, None))
+            assert isinstance(early, Refusal) and early.reason == "LEASE_LIVE", early
+            assert rig.reason(take("t2", namespace=NAMESPACE, worktree="")) == "UNGOVERNED"
+        clock.at += 2.0
+        assert asyncio.run(succession.take(NAMESPACE, None)) == Given(1, 0)
+        assert team.resolve(NAMESPACE).kind == "local" and team.member("a", NAMESPACE)
+        assert rig.answer(take("t2", namespace=NAMESPACE, worktree=""))["epoch"] > 41 + SUCCESSION_EPOCH_MARGIN
+        assert asyncio.run(succession.take("other", None)) != Given(1, 0)
+    written = hubfile.read(str(tmp_path))
+    assert written is not None and written.namespaces[NAMESPACE] == Namespace(owner="b", members=("a",), term=1)

@@ -1,0 +1,82 @@
+"""A namespace goes from one hub to another: who held what holds it, and whoever asks is led to the new owner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.box import Box
+from tests.team.hosts import NAMESPACE, Host, found, join, origin, until
+
+
+@pytest.fixture
+def three(box: Box, tmp_path: Path) -> Iterator[tuple[Host, Host, Host]]:
+    """Host a, which owns the namespace, host b, which listens as well, and host c; all in one team."""
+    upstream = origin(box)
+    with ExitStack() as stack:
+        a, b, c = (stack.enter_context(Host(tmp_path, name)) for name in "abc")
+        for host in (a, b, c):
+            host.clone(upstream)
+        joined = join(b, *found(a), "--listen", "127.0.0.1:0")
+        assert joined.code == 0, joined.text
+        joined = join(c, *found(a))
+        assert joined.code == 0, joined.text
+        yield a, b, c
+
+
+def owner(host: Host) -> str:
+    """Who grants, as far as the host knows."""
+    (item,) = host.synapse("team", "status", "--json").json()["namespaces"]
+    return str(item["owner"])
+
+
+def epochs(host: Host) -> dict[str, int]:
+    return {one["task_id"]: one["epoch"] for one in host.synapse("status", "--json").json()["claims"]}
+
+
+def test_a_namespace_goes_to_another_hub_with_all_that_is_held(three: tuple[Host, Host, Host]) -> None:
+    """Everyone's claims stand under their epochs, nobody gets what is held, and every hub asks the new owner."""
+    a, b, c = three
+    for host, agent in ((a, "ana"), (b, "ben"), (c, "cy")):
+        assert host.synapse("claim", f"src/{host.name}.py", "-t", agent, agent=agent).code == 0
+    before = epochs(a)
+    moved = a.synapse("team", "transfer", NAMESPACE, "b", "--json")
+    assert moved.code == 0 and moved.json()["claims"] == 3, moved.text
+    assert a.synapse("team", "transfer", NAMESPACE, "b").code == 0
+    assert owner(a) == owner(b) == "b"
+    assert epochs(b) == before
+    for host, agent in ((a, "ana"), (b, "ben"), (c, "cy")):
+        refused = host.synapse("claim", "src", agent=agent)
+        assert refused.code == 1 and "SCOPE_CONFLICT" in refused.text, refused.text
+        assert host.commit(f"src/{host.name}.py", agent).code == 0
+        assert host.synapse("claim", f"docs/{host.name}", "-t", f"{agent}2", agent=agent).code == 0
+    assert owner(c) == "b"
+    assert min(epoch for task, epoch in epochs(b).items() if task.endswith("2")) > max(before.values())
+    until(lambda: "ana" in epochs(a))
+    for host, agent in ((a, "ana"), (b, "ben"), (c, "cy")):
+        assert host.synapse("release", "-t", agent, agent=agent).code == 0
+    assert a.synapse("claim", "src", "-t", "all", agent="ana").code == 0
+    assert b.synapse("status", "--json").json()["claims"][-1]["namespace"] == NAMESPACE
+
+
+def test_it_goes_on_and_back_and_everyone_follows(three: tuple[Host, Host, Host]) -> None:
+    """Two transfers at once, and the first owner again: each hub ends where the namespace is."""
+    a, b, c = three
+    assert c.synapse("claim", "src/a.py", "-t", "cy", agent="cy").code == 0
+    for giver, heir in ((a, "b"), (b, "a"), (a, "b")):
+        moved = giver.synapse("team", "transfer", NAMESPACE, heir)
+        assert moved.code == 0, moved.text
+    refused = a.synapse("team", "transfer", NAMESPACE, "c")
+    assert refused.code == 1, refused.text
+    refused = b.synapse("team", "transfer", NAMESPACE, "c")
+    assert refused.code == 1 and "--listen" in refused.text, refused.text
+    refused = a.synapse("team", "transfer", NAMESPACE, "a", "--from-dead")
+    assert refused.code == 1 and "b answers" in refused.text, refused.text
+    for host in (a, b, c):
+        assert host.synapse("claim", "src/a.py", "-t", "mine", agent="dan").code == 1
+        assert owner(host) == "b"
+    assert c.commit("src/a.py", "cy").code == 0
+    assert c.synapse("renew", "-t", "cy", agent="cy").code == 0
