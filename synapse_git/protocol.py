@@ -284,25 +284,6 @@ class TeamTransferBody(Body, frozen=True, kw_only=True):
     from_dead: bool = False
 
 
-class TeamInheritBody(Body, frozen=True, kw_only=True):
-    """A part of what is held in a namespace, from its owner; part 0 asks only whether the rest would be taken.
-
-    Names are as the hub that is told calls them. Instants of claims count from the sender's present; ``members``: the
-    peers that may ask, each with key, url and certificate; ``answers``: keyed commands and what they were answered;
-    ``checkpoints``: of ended claims, as task id and data.
-    """
-
-    namespace: str
-    term: int
-    part: int
-    parts: int
-    epoch: int = 0
-    members: dict[str, dict[str, str]] = {}
-    claims: list[Any] = []
-    answers: list[Any] = []
-    checkpoints: list[tuple[str, Any]] = []
-
-
 class TeamLeaveBody(Body, frozen=True, kw_only=True):
     namespace: str
 

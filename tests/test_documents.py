@@ -12,6 +12,7 @@ import pytest
 
 from synapse_git import constants, errors, protocol
 from synapse_hub.core import events
+from synapse_hub.federation.estate import EstatePart
 from synapse_hub.web.app import ROUTES, SESSION
 from tests import cli_reference
 from tests.box import Box
@@ -49,7 +50,7 @@ BODIES: dict[str, type[protocol.Body]] = {
     "POST /v2/team/admit": protocol.TeamAdmitBody,
     "POST /v2/team/leave": protocol.TeamLeaveBody,
     "POST /v2/team/transfer": protocol.TeamTransferBody,
-    "POST /v2/team/inherit": protocol.TeamInheritBody,
+    "POST /v2/team/inherit": EstatePart,
 }
 
 

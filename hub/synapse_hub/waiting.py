@@ -50,7 +50,8 @@ class WaitingRoom:
         """Let a refused request wait. A refusal where it must not: nothing passing, over, or in a circle."""
         if refusal.reason not in _PASSING or patience.until <= now or not patience.alive():
             return refusal
-        owners = frozenset(conflict.claim.owner for conflict in refusal.conflicts)
+        # What was taken away ends by itself, whatever its holder waits for.
+        owners = frozenset(conflict.claim.owner for conflict in refusal.conflicts if not conflict.claim.revoked)
         self._waiters.pop(place, None)
         if self._reaches(owners, agent):
             return Refusal(

@@ -36,6 +36,8 @@ QUARANTINE, SPOT, PICTURE = "synapse_git/quarantine.py", "synapse_git/spot.py", 
 _OBSERVED = "hub/synapse_hub/federation/observation/"
 TIDINGS, VIEW, FOLLOWING = _OBSERVED + "tidings.py", _OBSERVED + "view.py", "hub/synapse_hub/web/following.py"
 ORIGIN = "hub/synapse_watch/origin.py"
+TRANSFER = _CORE + "team/transfer.py"
+ESTATE, DEED, SUCCESSION = (f"hub/synapse_hub/federation/{name}.py" for name in ("estate", "deed", "succession"))
 ROUTES, DESK = "hub/synapse_hub/web/claims.py", "hub/synapse_hub/web/desk.py"
 
 _SCOPES = [
@@ -266,7 +268,7 @@ _TEAMS = [
     broken("a receipt covers while something is under way", (TEAM_STATE, "or key in self.under_way or boot_id", "or boot_id")),
     broken("an answer settles what was asked before it", (TEAM_STATE, "left = _without(begun, key)", "left = ()")),
     broken("a listing revives what may be given back", (TEAM_DECIDE, "if key not in doubtful and _older(", "if _older(")),
-    broken("an older listing replaces a newer answer", (TEAM_DECIDE, "known.owner_seq <= owner_seq and known.at", "known.at")),
+    broken("an older listing replaces a newer answer", (TEAM_DECIDE, "known.at <= sent_at and (known.owner_seq <= told.owner_seq or", "known.at <= sent_at and (known.at or")),
     broken("what is not listed any more stays covered", (TEAM_DECIDE, "elif receipt.at <= command.sent_at and key not in doubtful:", "elif receipt.at < 0:")),
     broken("a revocation is not heard while something is under way", (TEAM_DECIDE, "if receipt.claim.epoch <= revoked.get(key, 0):", "if receipt.claim.epoch <= revoked.get(key, 0) and key not in team.under_way:")),
     broken("the intent is not on record", (FORWARD, "            begun = await self._transact(intent)\n            if isinstance(begun.outcome, Refusal):\n                return begun\n", "")),
@@ -402,6 +404,22 @@ _OBSERVATION = [
     broken("what has ended still covers", (VIEW, "            del here[key]\n            if not here:\n                del self._at[place]", "            pass")),
 ]  # fmt: skip
 
+_TRANSFERS = [
+    broken("a namespace is inherited again", (TRANSFER, "if known is not None and known.term >= term:", "if known is not None and known.term > term:")),
+    broken("anybody gives a namespace away", (TRANSFER, "if known is None or known.owner != giver:", "if known is None:")),
+    broken("what changed hands comes back by a line in a file", (TEAM_DECIDE, "return known.term > 0 and command.term", "return known.term < 0 and command.term")),
+    broken("a former owner is believed", (TEAM_DECIDE, 'not known.mine and owner in ("", known.owner)', "not known.mine")),
+    broken("two owners count as one", (TEAM_DECIDE, " or known.hub_id != told.hub_id)", ")")),
+    broken("who ceded grants on", (TEAM_STATE, "owner=event.owner, mine=False, term=event.term, deed=event.deed", "owner=event.owner, term=event.term, deed=event.deed")),
+    broken("what waits to be handed over is forgotten", (STATE, "team=ceded(state.team, event, claims, state.epoch)", "team=ceded(state.team, event, (), state.epoch)")),
+    broken("answers stay behind", (ESTATE, 'if answer.get("namespace") == namespace:', 'if answer.get("namespace") == "":')),
+    broken("anybody signs a deed", (DEED, " or not proves(document, giver.key):", ":")),
+    broken("an old deed counts", (DEED, "or known.owner != deed.giver or known.term >= deed.term:", "or known.owner != deed.giver:")),
+    broken("nobody hears that a namespace went", (HUB, "TaskHandedOff, ClaimGranted, NamespaceCeded)", "TaskHandedOff, ClaimGranted)")),
+    broken("a dead owner is not waited for", (SUCCESSION, "if until <= now:", "if now:")),
+    broken("what was taken away makes a circle", (WAITING, " for conflict in refusal.conflicts if not conflict.claim.revoked)", " for conflict in refusal.conflicts)")),
+]  # fmt: skip
+
 BREAKAGES: tuple[Breakage, ...] = (
     *_SCOPES,
     *_CLAIMS,
@@ -416,6 +434,7 @@ BREAKAGES: tuple[Breakage, ...] = (
     *_NAMES,
     *_WATCHERS,
     *_OBSERVATION,
+    *_TRANSFERS,
 )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from synapse_git.constants import CLOCK_DRIFT_SHARE, OWNER_DEADLINE_SECONDS
-from synapse_git.protocol import TeamInheritBody, from_wire
+from synapse_git.protocol import from_wire
 from synapse_git.scope import overlap
 from synapse_hub.core.claim import Claim
 from synapse_hub.core.commands import (
@@ -31,7 +31,7 @@ from synapse_hub.core.commands import (
 )
 from synapse_hub.core.outcome import Decided, Outcome, claim_document
 from synapse_hub.core.team.state import Governed
-from synapse_hub.federation.estate import Arrivals, assembled, parts
+from synapse_hub.federation.estate import Arrivals, EstatePart, assembled, parts
 from synapse_hub.federation.names import seen_by
 from synapse_hub.federation.receipts import Sending, receipt
 from tests.team.world import NAMESPACE, PATHS, TASKS, Machine, Violation
@@ -92,13 +92,13 @@ class Moves:
     def ceded(self, hub: Mover, command: CedeNamespace) -> Outcome:
         return hub.do(command, self.true)
 
-    def handed_over(self, part: TeamInheritBody) -> TeamInheritBody:
+    def handed_over(self, part: EstatePart) -> EstatePart:
         return part
 
     def announced(self, heir: Mover, giver: str, term: int) -> None:
         """The heir hears of its luck, and waits."""
 
-    def inherited(self, heir: Mover, whole: list[TeamInheritBody], giver: str) -> Outcome:
+    def inherited(self, heir: Mover, whole: list[EstatePart], giver: str) -> Outcome:
         return heir.do(assembled(whole, giver, heir.name), self.true)
 
     def crashed(self, hub: Mover) -> None:
@@ -289,7 +289,7 @@ class Moves:
             self.send(partial(self.arrived, heir, giver.name, raw, confirmed))
 
     def arrived(self, heir: Mover, giver: str, raw: bytes, confirmed: Callable[[], None]) -> None:
-        part = msgspec.json.decode(raw, type=TeamInheritBody)
+        part = msgspec.json.decode(raw, type=EstatePart)
         self.announced(heir, giver, part.term)
         whole = heir.arrivals.add(giver, part)
         if whole and isinstance(outcome := self.inherited(heir, whole, giver), Decided):

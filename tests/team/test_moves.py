@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import msgspec
 import pytest
 from immutables import Map
 
-from synapse_git.protocol import TeamInheritBody
 from synapse_hub.core.commands import AnyCommand, CedeNamespace, GovernNamespace, KeepReceipt, RefreshReceipts
 from synapse_hub.core.decide import decide
-from synapse_hub.core.outcome import Outcome
+from synapse_hub.core.outcome import Decided, Outcome, Refusal
 from synapse_hub.core.state import State, apply_all
 from synapse_hub.core.team.state import Governed
 from synapse_hub.federation.deed import Deed, followed, signed
+from synapse_hub.federation.estate import EstatePart, assembled, parts
 from synapse_hub.federation.identity import identity
+from synapse_hub.federation.names import seen_by
 from synapse_hub.federation.ownership import caught_up, resolve
 from synapse_hub.federation.receipts import Sending, receipt
 from synapse_hub.hubfile import HubFile, Namespace, Peer
 from synapse_hub.journal.snapshot import capture, restore
 from tests.faults.scale import times
+from tests.hub.desk import keyed, take
 from tests.team.moves import Mover, Moves
 from tests.team.world import NAMESPACE, Violation
 
@@ -61,21 +64,21 @@ class GrantsOnTheAnnouncement(Moves):
 class HandsOverNoClaims(Moves):
     """What is held is not handed over."""
 
-    def handed_over(self, part: TeamInheritBody) -> TeamInheritBody:
+    def handed_over(self, part: EstatePart) -> EstatePart:
         return msgspec.structs.replace(part, claims=[])
 
 
 class HandsOverNoKeys(Moves):
     """What was answered is not handed over."""
 
-    def handed_over(self, part: TeamInheritBody) -> TeamInheritBody:
+    def handed_over(self, part: EstatePart) -> EstatePart:
         return msgspec.structs.replace(part, answers=[])
 
 
 class HandsOverNoEpochs(Moves):
     """The heir's epochs go on from its own."""
 
-    def handed_over(self, part: TeamInheritBody) -> TeamInheritBody:
+    def handed_over(self, part: EstatePart) -> EstatePart:
         return msgspec.structs.replace(part, epoch=0)
 
 
@@ -90,7 +93,7 @@ class KeepsAnswersInMemory(Moves):
 class InheritsAgain(Moves):
     """What was handed over once counts whenever it comes."""
 
-    def inherited(self, heir: Mover, whole: list[TeamInheritBody], giver: str) -> Outcome:
+    def inherited(self, heir: Mover, whole: list[EstatePart], giver: str) -> Outcome:
         governed = heir.state.team.governed
         known = msgspec.structs.replace(governed[NAMESPACE], owner=giver, mine=False, term=whole[0].term - 1)
         team = msgspec.structs.replace(heir.state.team, governed=governed.set(NAMESPACE, known))
@@ -187,3 +190,31 @@ def test_a_deed_counts_for_who_knows_the_giver_as_the_owner_and_once(tmp_path: P
     assert followed(file, governed, signed(elsewhere, giver)) is None
     altered = signed(title, giver) | {"deed": msgspec.json.encode(msgspec.structs.replace(title, term=9)).decode()}
     assert followed(file, governed, altered) is None
+
+
+def test_inv_mh_1_a_namespace_is_inherited_once_with_all_that_is_held() -> None:
+    """From its owner only: claims under their epochs, named as the heir names them; the same again does nothing."""
+    govern = GovernNamespace(namespace=NAMESPACE, owner="a", mine=True, remotes=(), exclusion="repository")
+    giver = after(State(), govern)
+    for agent, principal in (("ana", "uid:1"), ("b/ben", "b/uid:1"), ("c/cy", "c/uid:1")):
+        task = take(agent, agent, (agent,), namespace=NAMESPACE, worktree="", principal=principal)
+        giver = after(giver, msgspec.structs.replace(keyed(task, key=agent), sender=f"{principal}/{agent}"))
+    giver = after(giver, CedeNamespace(namespace=NAMESPACE, owner="b", term=1, deed={"deed": "d"}))
+    assert not giver.claims and not giver.trees
+    whole = parts(giver, NAMESPACE, 1, partial(seen_by, "b", "a", ("b", "c")), 1.0)
+    command = assembled([msgspec.json.decode(msgspec.json.encode(one), type=EstatePart) for one in whole], "a", "b")
+    heir = after(State(), msgspec.structs.replace(govern, mine=False))
+    stranger = decide(heir, msgspec.structs.replace(command, giver="c"), 1.0)
+    assert isinstance(stranger, Refusal) and stranger.reason == "NOT_AUTHORISED"
+    heir = after(heir, command)
+    claims = sorted((one.owner, one.principal, one.epoch) for one in heir.claims.values())
+    assert claims == [("a/ana", "a/uid:1", 1), ("ben", "uid:1", 2), ("c/cy", "c/uid:1", 3)]
+    assert {key[0] for key in heir.answers.entries} == {"a/uid:1/a/ana", "uid:1/ben", "c/uid:1/c/cy"}
+    assert heir.epoch == 3 and heir.team.governed[NAMESPACE].mine
+    assert not decide(heir, command, 2.0).events
+
+
+def after(state: State, command: AnyCommand) -> State:
+    outcome = decide(state, command, 1.0)
+    assert isinstance(outcome, Decided), outcome
+    return apply_all(state, outcome.events)

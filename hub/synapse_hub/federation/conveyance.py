@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from synapse_git.constants import TRANSFER_DEADLINE_SECONDS
-from synapse_git.protocol import TeamInheritBody
 from synapse_hub.core.commands import CedeNamespace, ConfirmDelivery
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.federation import deed, estate
+from synapse_hub.federation.estate import EstatePart
 from synapse_hub.federation.link import Reply, Unreachable, unreachable
 from synapse_hub.federation.ownership import moving
 from synapse_hub.federation.team import Team
@@ -81,7 +81,7 @@ class Conveyance:
             return Refusal(
                 "TOO_LARGE", f"task {error} holds too many paths to be handed over", "Claim directories instead"
             )
-        offer = TeamInheritBody(namespace=namespace, term=term, part=0, parts=0, members=self._members(namespace, heir))
+        offer = EstatePart(namespace=namespace, term=term, part=0, parts=0, members=self._members(namespace, heir))
         answered = await self._ask(heir, offer)
         if isinstance(answered, Refusal) or answered.reason:
             return answered if isinstance(answered, Refusal) else _handed_on(answered)
@@ -120,7 +120,7 @@ class Conveyance:
         named = [name for name in file.namespaces[namespace].members if name != heir]
         return {name: msgspec.to_builtins(file.peers[name]) for name in named}
 
-    async def _ask(self, heir: str, body: TeamInheritBody) -> Reply | Refusal:
+    async def _ask(self, heir: str, body: EstatePart) -> Reply | Refusal:
         try:
             raw = msgspec.json.encode(body)
             link = self._team.link(heir)

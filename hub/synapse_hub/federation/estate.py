@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from synapse_git.constants import MAX_BODY_BYTES
-from synapse_git.protocol import TeamInheritBody
+from synapse_git.protocol import Body
 from synapse_hub.core.claim import Claim
 from synapse_hub.core.commands import InheritNamespace, KeptAnswer
 from synapse_hub.core.state import State
@@ -22,11 +22,30 @@ _PART_BYTES = MAX_BODY_BYTES - 131_072
 Say = Callable[[str], str]
 
 
+class EstatePart(Body, frozen=True, kw_only=True):
+    """A part of what is held in a namespace, from its owner; part 0 asks only whether the rest would be taken.
+
+    Names are as the hub that is told calls them. Instants of claims count from the sender's present; ``members``: the
+    peers that may ask, each with key, url and certificate; ``answers``: keyed commands and what they were answered;
+    ``checkpoints``: of ended claims, as task id and data.
+    """
+
+    namespace: str
+    term: int
+    part: int
+    parts: int
+    epoch: int = 0
+    members: dict[str, dict[str, str]] = msgspec.field(default_factory=dict)
+    claims: list[Any] = msgspec.field(default_factory=list)
+    answers: list[Any] = msgspec.field(default_factory=list)
+    checkpoints: list[tuple[str, Any]] = msgspec.field(default_factory=list)
+
+
 class TooLarge(Exception):
     """A single thing that no request can carry; the text names it."""
 
 
-def parts(state: State, namespace: str, term: int, say: Say, now: float) -> list[TeamInheritBody]:
+def parts(state: State, namespace: str, term: int, say: Say, now: float) -> list[EstatePart]:
     """All that is held in it, for a hub that calls agents as ``say`` does. Raises: TooLarge."""
     estate = state.team.estates.get(namespace)
     claims = estate.claims if estate else [one for one in state.claims.values() if one.namespace == namespace]
@@ -43,7 +62,7 @@ def parts(state: State, namespace: str, term: int, say: Say, now: float) -> list
         room -= size
     epoch = estate.epoch if estate else state.epoch
     return [
-        TeamInheritBody(
+        EstatePart(
             namespace=namespace,
             term=term,
             part=number,
@@ -85,9 +104,9 @@ class Arrivals:
     """Parts of estates that have come, by namespace, term and giver. In memory: whoever sends them begins anew."""
 
     def __init__(self) -> None:
-        self._parts: dict[tuple[str, int, str], dict[int, TeamInheritBody]] = {}
+        self._parts: dict[tuple[str, int, str], dict[int, EstatePart]] = {}
 
-    def add(self, giver: str, part: TeamInheritBody) -> list[TeamInheritBody]:
+    def add(self, giver: str, part: EstatePart) -> list[EstatePart]:
         """All parts in their order, once they are there; else none."""
         key = (part.namespace, part.term, giver)
         kept = self._parts.setdefault(key, {})
@@ -100,7 +119,7 @@ class Arrivals:
         return [kept[number] for number in sorted(kept)]
 
 
-def assembled(whole: list[TeamInheritBody], giver: str, owner: str) -> InheritNamespace:
+def assembled(whole: list[EstatePart], giver: str, owner: str) -> InheritNamespace:
     """What ``owner`` takes over from ``giver``. Raises: msgspec.ValidationError, where a part holds something else."""
     return InheritNamespace(
         namespace=whole[0].namespace,

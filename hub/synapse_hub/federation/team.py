@@ -145,7 +145,7 @@ class Team:
         return [
             name
             for name, entry in self.settled.namespaces.items()
-            if peer == entry.owner or (entry.owner == self.id and peer in entry.members)
+            if peer == entry.owner or (peer in entry.members and entry.owner == self.id)
         ]
 
     def exclusion(self, namespace: str) -> str:

@@ -42,8 +42,9 @@ from synapse_hub.core.commands import (
     UpdateTask,
 )
 from synapse_hub.core.lease import clamp_ttl
-from synapse_hub.core.outcome import claim_document
+from synapse_hub.core.outcome import Refusal, claim_document
 from synapse_hub.core.state import State
+from synapse_hub.hub import Answered
 from synapse_hub.web import answer
 from synapse_hub.web.closing import closing
 from synapse_hub.web.desk import Desk, Rejected, header, label, read, remark, session, task_name
@@ -72,10 +73,13 @@ async def claim(desk: Desk, request: Request) -> Response:
     )
     wait_s = min(max(finite(body.wait_s, 0.0), 0.0), MAX_WAIT_SECONDS)
     keyed = _keyed(request, "claim", raw, command)
+    errand = Errand("claim", raw, command, command.principal, wait_s=wait_s)
     if abroad := owner(desk, request, command.namespace):
-        return await forwarded(desk, request, abroad, Errand("claim", raw, command, command.principal, wait_s=wait_s))
+        return await forwarded(desk, request, abroad, errand)
     with closing(desk, request, (command.namespace, command.task_id), command.paths or ()):
         answered = await (desk.transact_patiently(keyed, request, wait_s) if wait_s else desk.transact(keyed))
+    if abroad := _gone(desk, request, answered, command):
+        return await forwarded(desk, request, abroad, errand)
     tree = command.worktree or ""
     unknown = tree.startswith("wt:") and tree not in desk.hub.state.worktrees
     return answer.of(answered, {"Synapse-Worktree": "unknown"} if unknown else None, hub_id=desk.hub.hub_id)
@@ -141,9 +145,23 @@ def _task(desk: Desk, request: Request, body: TaskBody) -> dict[str, Any]:
 
 async def _decided(desk: Desk, request: Request, verb: str, raw: bytes, command: FamilyCommand) -> Response:
     keyed = _keyed(request, verb, raw, command)
+    errand = Errand(verb, raw, command, principal(request))
     if abroad := owner(desk, request, command.namespace):
-        return await forwarded(desk, request, abroad, Errand(verb, raw, command, principal(request)))
-    return answer.of(await desk.transact(keyed), hub_id=desk.hub.hub_id)
+        return await forwarded(desk, request, abroad, errand)
+    answered = await desk.transact(keyed)
+    if abroad := _gone(desk, request, answered, command):
+        return await forwarded(desk, request, abroad, errand)
+    return answer.of(answered, hub_id=desk.hub.hub_id)
+
+
+def _gone(desk: Desk, request: Request, answered: Answered, command: FamilyCommand) -> str:
+    """Who decides by now, where the namespace went to another hub while this waited to be decided; '' if it did not.
+
+    Raises: Rejected, as `owner`.
+    """
+    outcome = answered.outcome
+    refused = isinstance(outcome, Refusal) and outcome.reason == "UNGOVERNED"
+    return owner(desk, request, command.namespace) if refused else ""
 
 
 async def heartbeat(desk: Desk, request: Request) -> Response:

@@ -9,10 +9,11 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synapse_git.protocol import TeamInheritBody, TeamTransferBody
+from synapse_git.protocol import TeamTransferBody
 from synapse_hub import hubfile
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.core.team.transfer import inherits
+from synapse_hub.federation.estate import EstatePart
 from synapse_hub.hubfile import HubFile, Peer
 from synapse_hub.web import answer
 from synapse_hub.web.desk import Desk, Rejected, read
@@ -50,7 +51,7 @@ async def _succeeded(desk: Desk, body: TeamTransferBody) -> Given | Refusal:
 
 async def inherit(desk: Desk, request: Request) -> Response:
     """``POST /v2/team/inherit``: from the owner of a namespace, a part of what is held in it: `{inherited}`."""
-    _, body = await read(request, TeamInheritBody)
+    _, body = await read(request, EstatePart)
     giver = peer(request)
     if not giver:
         raise Rejected(
@@ -63,7 +64,7 @@ async def inherit(desk: Desk, request: Request) -> Response:
     return answer.document({"inherited": inherited}, desk.hub.state.seq, desk.hub.now())
 
 
-async def _taken(desk: Desk, giver: str, body: TeamInheritBody) -> bool:
+async def _taken(desk: Desk, giver: str, body: EstatePart) -> bool:
     """Does this hub own it now? Raises: Rejected."""
     file = _with_members(desk.team.settled, giver, body)
     if not body.part:
@@ -88,7 +89,7 @@ async def _taken(desk: Desk, giver: str, body: TeamInheritBody) -> bool:
     return True
 
 
-def _with_members(file: HubFile, giver: str, body: TeamInheritBody) -> HubFile:
+def _with_members(file: HubFile, giver: str, body: EstatePart) -> HubFile:
     """``file`` with the peers that may ask in the namespace from now on. Raises: Rejected, where they cannot."""
     entry = file.namespaces.get(body.namespace)
     if entry is None or file.listen is None:

@@ -30,7 +30,7 @@ from synapse_hub.core.events.team import (
     ReceiptKept,
 )
 from synapse_hub.core.outcome import Decided, Outcome, Refusal
-from synapse_hub.core.team.state import Team
+from synapse_hub.core.team.state import Governed, Team
 from synapse_hub.core.team.transfer import decide_cede, decide_delivered
 
 
@@ -86,13 +86,8 @@ def _govern(team: Team, command: GovernNamespace, now: float) -> Decided:
     told = (command.owner, command.mine, command.remotes, command.exclusion, command.term)
     if known and (known.owner, known.mine, known.remotes, known.exclusion, known.term) == told:
         return Decided([], {})
-    if (
-        known
-        and known.term
-        and (command.term, command.owner) != (known.term, known.owner)
-        and command.term <= known.term
-    ):
-        return Decided([], {})  # what has changed hands does not go back by a line in a file
+    if known and _outdated(known, command):
+        return Decided([], {})
     event = NamespaceGoverned(
         at=now,
         namespace=command.namespace,
@@ -103,6 +98,12 @@ def _govern(team: Team, command: GovernNamespace, now: float) -> Decided:
         term=command.term,
     )
     return Decided([event], {})
+
+
+def _outdated(known: Governed, command: GovernNamespace) -> bool:
+    """What has changed hands does not go back by a line in a file."""
+    same = (command.term, command.owner) == (known.term, known.owner)
+    return known.term > 0 and command.term <= known.term and not same
 
 
 def _hear(team: Team, command: HearAssertion, now: float) -> Decided:
