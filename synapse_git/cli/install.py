@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 
-from synapse_git import address, binding, checkout, client, identity, scope
+from synapse_git import address, binding, client, identity, scope
 from synapse_git.cli import arbitration, guard, output, phrase, register, submodules, worktrees
 from synapse_git.cli.verb import Verb
 from synapse_git.errors import CheckoutError, HubUnreachable, Refused, SynapseError
@@ -33,7 +32,7 @@ def run(call: Call) -> int:
     if chosen:
         _set_agent(here, chosen)
     register.enter(call, here, call.agent(), [register.GUARD])
-    _tell_others(call, here)
+    register.siblings(call, here)
     if call.json:
         output.structure({**report, "worktree": tree, "namespace": namespace, "root": here.root, "agent": chosen})
     else:
@@ -86,7 +85,7 @@ def undo(call: Call) -> int:
     if here.tree():
         try:
             register.enter(call, here, call.agent(), [])
-            _tell_others(call, here)
+            register.siblings(call, here)
         except (HubUnreachable, Refused) as error:
             output.message(f"note: the hub could not be told: {error}")
     if call.json:
@@ -106,18 +105,6 @@ def undo(call: Call) -> int:
 
 def _and_inside(report: dict[str, Any]) -> str:
     return f" and its submodules {phrase.listed(report['submodules'])}" if report["submodules"] else ""
-
-
-def _tell_others(call: Call, here: Checkout) -> None:
-    """The hooks are the repository's: its other worktrees, where they are known, are covered or bare just the same."""
-    places = {}
-    for root in worktrees.roots(here.root, call.env):
-        with suppress(CheckoutError):  # a broken one is no concern of this command
-            place = checkout.find(root, call.env)
-            if place.tree() and place.root != here.root:
-                places[place.root] = place
-    for root, standing in guard.survey(places, call.env).items():
-        register.enter(call, places[root], "", [register.GUARD] if standing.cover else [])
 
 
 def _agent_file(here: Checkout) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from synapse_git import client, explain, scope
-from synapse_git.cli import guard, output, whereabouts
-from synapse_git.errors import SynapseError
+from synapse_git import checkout, client, explain, scope
+from synapse_git.cli import guard, output, whereabouts, worktrees
+from synapse_git.errors import CheckoutError, SynapseError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,6 +47,18 @@ def enter(call: Call, here: Checkout, agent: str, layers: Sequence[str]) -> None
         },
     )
     whereabouts.note(outer)
+
+
+def siblings(call: Call, here: Checkout) -> None:
+    """The hooks are the repository's: its other worktrees, where they are known, are covered or bare just the same."""
+    places = {}
+    for root in worktrees.roots(here.root, call.env):
+        with suppress(CheckoutError):  # a broken one is no concern of this command
+            place = checkout.find(root, call.env)
+            if place.tree() and place.root != here.root:
+                places[place.root] = place
+    for root, standing in guard.survey(places, call.env).items():
+        enter(call, places[root], "", [GUARD] if standing.cover else [])
 
 
 def layers(env: Mapping[str, str]) -> dict[str, list[str]]:

@@ -26,6 +26,9 @@ def run(call: Call) -> int:
     reply = client.query(call.hub, "/v2/worktrees").document
     here = call.checkout_if_any()
     tree = here.tree() if here else ""
+    if here and any(item["worktree"] == tree and item["namespace"] != here.namespace() for item in reply["worktrees"]):
+        register.announce(call, here, "")  # it has joined a team, or left it
+        reply = client.query(call.hub, "/v2/worktrees").document
     for item in reply["worktrees"]:
         if here and tree and item["worktree"] == tree:
             item["root"] = scope.to_wire(here.outer.root)  # it may have been moved since a command wrote it down

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from synapse_git import client, explain
-from synapse_git.cli import hosts, output, phrase, table, unshared
+from synapse_git.cli import hosts, output, phrase, register, table, unshared
 from synapse_git.cli.verb import Argument, Option, Verb
 from synapse_git.errors import UsageError
 
@@ -33,6 +33,7 @@ def init(call: Call) -> int:
     }
     reply = client.command(call.hub, "/v2/team/init", body, patience_s=_PATIENCE_S)
     told = reply.document
+    _enlist(call, told["namespace"])
     if call.json:
         output.structure({"url": told["url"], "token": told["token"], "id": told["id"]})
         return 0
@@ -63,6 +64,7 @@ def join(call: Call) -> int:
     }
     reply = client.command(call.hub, "/v2/team/join", body, patience_s=_PATIENCE_S)
     told = reply.document
+    _enlist(call, told["namespace"])
     if call.json:
         output.raw(reply.raw)
         return 0
@@ -87,6 +89,14 @@ def _name_it(call: Call, namespace: str) -> None:
             f"note: this repository does not belong to {namespace} yet, since no remote of it was named: "
             f"git config synapse.namespace {phrase.shell(namespace)}"
         )
+
+
+def _enlist(call: Call, namespace: str) -> None:
+    """Have the worktrees of this repository listed in ``namespace``, if that is theirs now: so they are watched."""
+    here = call.checkout_if_any()
+    if here is not None and here.outer.tree() and here.namespace() == namespace:
+        register.announce(call, here, call.agent())
+        register.siblings(call, here)
 
 
 def status(call: Call) -> int:

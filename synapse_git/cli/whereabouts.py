@@ -1,4 +1,4 @@
-"""From where a worktree was last registered, kept beside its id: one that was moved since is registered anew."""
+"""As what a worktree was last registered, kept beside its id: one that was moved or joined a team is so anew."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def unchanged(here: Checkout) -> bool:
-    """Was the worktree registered from where it stands now?"""
+    """Was the worktree registered from where it stands now, in the namespace that it is in now? Raises as that does."""
     try:
         with open(_file(here), "rb") as file:
-            return file.read() == os.fsencode(here.outer.root)
+            return file.read() == _known(here)
     except OSError:
         return False
 
@@ -24,9 +24,13 @@ def note(here: Checkout) -> None:
     """It has just been registered. Where that cannot be written down it is registered once more than needed."""
     try:
         with open(_file(here), "wb") as file:
-            file.write(os.fsencode(here.outer.root))
+            file.write(_known(here))
     except OSError:
         pass
+
+
+def _known(here: Checkout) -> bytes:
+    return os.fsencode(f"{here.outer.root}\0{here.outer.namespace()}")
 
 
 def _file(here: Checkout) -> str:

@@ -71,7 +71,10 @@ async def guard(desk: Desk, request: Request) -> Response:
     if not asking:
         desk.announcements.enter(tree_key(question.namespace, question.worktree), question.agent, verdict.now)
     if abroad and not verdict.refused:
-        return await abroad.answered(verdict, claims=claims, asking=asking)
+        response = await abroad.answered(verdict, claims=claims, asking=asking)
+        if claims:
+            response.headers.update(_unlisted(desk, question))
+        return response
     if not asking and not verdict.refused:
         intend(desk, question, edited[:_MOST_EDITED], verdict.now)
     if asking:
@@ -105,9 +108,15 @@ async def _claim(desk: Desk, request: Request, question: Question, paths: tuple[
     headers = {"Synapse-Hub": desk.hub.hub_id}
     if isinstance(answered.outcome, Decided):
         headers["Synapse-Verdict"] = answered.outcome.answer["verdict"]
-    if question.worktree.startswith("wt:") and question.worktree not in desk.hub.state.worktrees:
-        headers["Synapse-Worktree"] = "unknown"
-    return answer.of(answered, headers)
+    return answer.of(answered, headers | _unlisted(desk, question))
+
+
+def _unlisted(desk: Desk, question: Question) -> dict[str, str]:
+    """Says so where the worktree is not in the register, or under a namespace that it does not belong to any more."""
+    if not question.worktree.startswith("wt:"):
+        return {}
+    known = desk.hub.state.worktrees.get(question.worktree)
+    return {} if known and known.namespace == question.namespace else {"Synapse-Worktree": "unknown"}
 
 
 async def _judge_json(desk: Desk, request: Request) -> tuple[Trial, list[str], bool]:

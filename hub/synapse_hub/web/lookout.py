@@ -96,5 +96,7 @@ def _held_for(state: State, worktree: str, now: float) -> float:
 
 def inhabited(state: State, entry: WorktreeRegistered) -> bool:
     """Does anybody hold anything there, or where its files count as well?"""
+    if ("", entry.worktree) in state.trees:
+        return True
     shared = (entry.namespace, "")
-    return ("", entry.worktree) in state.trees or bool(entry.namespace and shared in state.trees)
+    return bool(entry.namespace) and (shared in state.trees or shared in state.team.trees)
