@@ -53,6 +53,27 @@ def test_what_another_claimed_is_refused_before_it_is_edited(box: Box, project: 
     assert held(box) == {identity.alias("claude", "s1"): ["src/b.py"]}
 
 
+def test_what_another_has_not_committed_is_not_thrown_away(box: Box, project: Path) -> None:
+    """A stash, a reset, a clean or a checkout over another's changes is refused; where nothing goes, it passes."""
+    claim(box, "ana", "src", task="login")
+    session = Session(box, "claude", "s1", project)
+
+    def said(command: str) -> str:
+        return session.say("PreToolUse", "shell", command=command)
+
+    for command in ("git stash", "git checkout .", "git clean -fd src"):
+        assert said(command) == FREE
+    assert "src/a.py is held by ana" in said("git checkout HEAD~1 -- src/a.py")
+    for path in ("src/a.py", "src/new.py", "docs/guide.md"):
+        box.write(path, cwd=project)
+    for command in ("git stash", "cd docs && git reset -q --hard", "git restore src", "rm src/*.py"):
+        found = said(command)
+        assert "src/a.py" in found and "held by ana" in found, command
+    assert "src/new.py is held by ana" in said("git clean -fd")
+    for command in ("git stash -- docs", "git checkout docs", "git restore --staged ."):
+        assert said(command) == FREE, command
+
+
 def test_an_edit_claims_for_its_session_until_the_session_ends(box: Box, project: Path) -> None:
     """Two sessions do not get the same file; the end of the first gives it back, and no claim made by name."""
     one, two = (Session(box, "claude", name, project) for name in ("s1", "s2"))

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synapse_hooks.tools.command import written
+from synapse_hooks.tools import sweep
+from synapse_hooks.tools.command import read, written
+from tests.box import Box
 from tests.faults import scale
 
 BASH = shutil.which("bash") or ""
@@ -63,6 +65,10 @@ READ = [
     ('git add a && git commit -m "$(cat <<E\nsay "x > y"\nE\n)"', ["a"]),
     ("echo ${a:->b c} $'\\' > d' `cat > e f`", []),
     ("git restore -s HEAD a && git add -n b", ["a"]),
+    ("git checkout -- a && git checkout HEAD~1 -- b && git checkout -b c", ["a", "b"]),
+    ("env X=1 rm a; sudo rm b; env -i rm c; nohup cd d; rm e", ["a", "b", "e"]),
+    ("perl -MFile::Copy -pe s/a/b/ a; perl -pi -e s/a/b/ b", ["b"]),
+    ("truncate -s 0 a; dd if=x of=b; ln -sf x c; patch d <e; patch -p1 <e", ["a", "b", "c", "d"]),
 ]
 
 
@@ -70,6 +76,57 @@ READ = [
 def test_what_is_named_outright_is_read(command: str, paths: list[str], tmp_path: Path) -> None:
     """Plainly quoted names of what is written or removed, relative to where the command goes."""
     assert written(command, str(tmp_path)) == [str(tmp_path / path) for path in paths]
+
+
+SWEEPING = [
+    ("git stash", [("", ":/")]),
+    ("git stash push -m x", [("", ":/")]),
+    ("git stash push d && git stash push a", [("", "d")]),
+    ("git stash pop; git stash list; git stash drop", []),
+    ("git reset --hard HEAD~1; git reset; git reset --soft HEAD", [("", ":/")]),
+    ("git checkout . && git checkout main", [("", ".")]),
+    ("git checkout -f main; git switch -f main", [("", ":/"), ("", ":/")]),
+    ("git restore d; git restore --staged d", [("", "d")]),
+    ("git clean -fd; git clean -n; git clean -fdn", [("", ".")]),
+    ("cd d && git clean -f e", [("/d", "e")]),
+    ("git checkout -- *.c; git checkout -- '*.py'", [("", "*.py")]),
+    ("git -C d stash", [("/d", ":/")]),
+    ("cd $X; git stash", []),
+]
+
+
+@pytest.mark.parametrize(("command", "sweeps"), SWEEPING)
+def test_what_git_throws_away_below_a_directory_is_seen(
+    command: str, sweeps: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    """A command that names a tree, or none, where all changes in it go."""
+    (tmp_path / "d/e").mkdir(parents=True)
+    (tmp_path / "a").touch()
+    found = read(command, str(tmp_path))[1]
+    assert [(one.cwd.removeprefix(str(tmp_path)), one.spec) for one in found] == sweeps
+
+
+def test_a_pattern_stands_for_what_fits_it(tmp_path: Path) -> None:
+    """As the shell has it: not what is hidden, quoted, or deeper down."""
+    (tmp_path / "d").mkdir()
+    for name in ("a.py", "b.py", "c", ".h.py", "d/e.py"):
+        (tmp_path / name).touch()
+    for command, names in (("rm *.py", ["a.py", "b.py"]), ("rm '*'.py *$X", ["*.py"]), ("rm -f d/?.py", ["d/e.py"])):
+        assert written(command, str(tmp_path)) == [str(tmp_path / name) for name in names], command
+
+
+def test_git_tells_what_would_go(box: Box, repo: Path) -> None:
+    """Changes for a reset, unknown files for a clean; nothing outside what was named."""
+    box.write("src/a.py", cwd=repo)
+    box.write("docs/new", cwd=repo)
+
+    def gone(command: str) -> list[str]:
+        found = sweep.swept(read(command, str(repo / "src"))[1], box.env)
+        return [os.path.relpath(path, repo) for path in found]
+
+    assert gone("git reset --hard") == gone("git checkout .") == ["src/a.py"]
+    assert gone("cd .. && git clean -f") == ["docs/new"]
+    assert gone("git clean -f") == []
 
 
 def test_a_copy_into_a_directory_writes_in_it(tmp_path: Path) -> None:

@@ -1,44 +1,54 @@
 """Which files a shell command names for certain as what it will write or remove.
 
-What is quoted plainly and named outright counts. A variable, a pattern, a substitution, a here-document or a block
-makes uncertain what it touches, and what is uncertain is not guessed: the watcher sees what was written.
+What is quoted plainly and named outright counts, and what fits ``*`` or ``?`` now. A variable, a substitution, a
+here-document or a block makes uncertain what it touches, and what is uncertain is not guessed: the watcher sees what
+was written.
 """
 
 from __future__ import annotations
 
 import os
 
+from synapse_hooks.tools import sweep
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from synapse_hooks.tools.sweep import Sweep
+
 _BLANK = " \t"
+_MOST_FITTING = 10_000
 _UNCERTAIN = "$`*?[]{}~!"
 _WRITING = (">", ">>", ">|", "&>", "&>>")
 _ENDS = (";", "&", "&&", "||", "|", "|&", "\n")
 # What may stand before the command itself, which then runs all the same.
-_BEFORE = frozenset(("then", "do", "else", "if", "elif", "while", "until", "!", "time", "command", "exec", "nohup"))
+_BEFORE = frozenset(("then", "do", "else", "if", "elif", "while", "until", "!", "time", "command"))
+_STARTING = frozenset(("exec", "nohup", "env", "sudo", "nice"))
 _BLOCKS = frozenset(("if", "while", "until", "for", "case", "{", "function", "select"))
 _SED_VALUES = ("-e", "-f", "-l", "--expression", "--file", "--line-length")
 _GIT = ("add", "rm", "mv", "restore")
 # Options of commands that write what they name: those whose value is the next word, and those that make it uncertain
 # what is written, or whether.
-_VALUES = frozenset(("--date", "--reference", "--time", "--suffix", "--source", "--chmod", "--pathspec-from-file"))
-_SHORT_VALUES = {"touch": "drt", "cp": "S", "mv": "S", "git": "s"}
+_VALUES = frozenset(
+    ("--date", "--reference", "--time", "--suffix", "--source", "--chmod", "--size", "--pathspec-from-file")
+)
+_SHORT_VALUES = {"touch": "drt", "cp": "S", "mv": "S", "ln": "S", "truncate": "sr", "git": "s"}
 _UNSURE = frozenset(
     ("--target-directory", "--no-target-directory", "--parents", "--dry-run", "--patch", "--interactive")
 )
-_SHORT_UNSURE = {"cp": "tT", "mv": "tT", "git": "npie"}
+_SHORT_UNSURE = {"cp": "tT", "mv": "tT", "ln": "tT", "git": "npie"}
 # Whatever these do, it may end in another directory.
 _ELSEWHERE = frozenset(("pushd", "popd", "builtin", "eval", "source", ".", "chdir"))
 
 
 class Token:
-    """A word or an operator. ``certain``: a word that stands for itself."""
+    """A word or an operator. ``certain``: a word that stands for itself; ``pattern``: for the files that it fits."""
 
-    __slots__ = ("certain", "operator", "text")
+    __slots__ = ("certain", "operator", "pattern", "text")
 
-    def __init__(self, text: str, *, operator: bool = False, certain: bool = True) -> None:
+    def __init__(self, text: str, *, operator: bool = False, certain: bool = True, pattern: bool = False) -> None:
+        self.pattern = pattern
         self.text = text
         self.operator = operator
         self.certain = certain
@@ -46,6 +56,12 @@ class Token:
 
 def written(command: str, cwd: str) -> list[str]:
     """The paths, each once, absolute if ``cwd`` is; nothing for a command that cannot be read."""
+    return read(command, cwd)[0]
+
+
+def read(command: str, cwd: str) -> tuple[list[str], list[Sweep]]:
+    """As `written`, and what else Git would throw away."""
+    sweeps: list[Sweep] = []
     here: str | None = cwd
     nested = "CDPATH" in command  # or in a block, which may or may not run
     before, perhaps = "", False  # entered only if something else went well: certain as long as that goes on
@@ -63,19 +79,28 @@ def written(command: str, cwd: str) -> list[str]:
             elif name in _ELSEWHERE:
                 here = None
             elif name == "git":
-                _git(found, here, argv[1:])
+                sweeps += _git(found, here, argv[1:])
             else:
                 for target in _TARGETS.get(name, _nothing)(argv, here):
+                    found.update(dict.fromkeys(_fitting(here, target)) if target.pattern else {})
                     _add(found, here, target)
         if perhaps and end != "&&":
             here = None
         before = end
-    return list(found)
+    return list(found), sweeps
 
 
 def _add(found: dict[str, None], here: str | None, token: Token) -> None:
     if token.certain and token.text and (here is not None or token.text.startswith("/")):
         found[os.path.join(here or "/", token.text)] = None
+
+
+def _fitting(here: str | None, token: Token) -> list[str]:
+    """What the shell puts in the place of a pattern."""
+    from glob import glob  # costs more than all else here
+
+    known = here is not None or token.text.startswith("/")
+    return sorted(glob(os.path.join(here or "/", token.text)))[:_MOST_FITTING] if known else []
 
 
 def _entered(here: str | None, words: Sequence[Token]) -> str | None:
@@ -90,9 +115,14 @@ def _entered(here: str | None, words: Sequence[Token]) -> str | None:
 def _proper(words: list[Token]) -> list[Token]:
     """``words`` from the command on: without assignments and what else may go before."""
     at = 0
-    while at < len(words) and words[at].certain and (words[at].text in _BEFORE or _assigns(words[at].text)):
+    starting = False  # of another program, which changes no directory of the shell's
+    while at < len(words) and words[at].certain:
+        text = words[at].text
+        if text not in _BEFORE and text not in _STARTING and not _assigns(text):
+            break
+        starting = starting or text in _STARTING
         at += 1
-    return words[at:]
+    return [] if starting and words[at:] and words[at].text == "cd" else words[at:]
 
 
 def _assigns(word: str) -> bool:
@@ -178,17 +208,37 @@ def _copied(words: Sequence[Token], here: str | None) -> list[Token]:
     return [Token(os.path.join(target.text, os.path.basename(one.text))) for one in files]
 
 
-def _git(found: dict[str, None], here: str | None, words: Sequence[Token]) -> None:
-    """Of ``git add``, ``rm``, ``mv`` and ``restore``: single files. A directory says nothing about who changed it."""
+def _perl(words: Sequence[Token], here: str | None) -> list[Token]:
+    """The files of ``perl -pi -e``."""
+    return _sed([word for word in words if not word.text.startswith(("-M", "-m", "-I"))], here)
+
+
+def _dd(words: Sequence[Token], _: str | None) -> list[Token]:
+    return [Token(word.text[3:], certain=word.certain) for word in words if word.text.startswith("of=")]
+
+
+def _patched(words: Sequence[Token], _: str | None) -> list[Token]:
+    """Of ``patch FILE``; whatever else it changes its input says."""
+    return [word for word in words[1:2] if not word.text.startswith("-")]
+
+
+def _git(found: dict[str, None], here: str | None, words: Sequence[Token]) -> list[Sweep]:
+    """Of ``git add``, ``rm``, ``mv`` and ``restore``: single files. What it sweeps away comes back."""
     if len(words) > 2 and words[0].text == "-C":
         here, words = _entered(here, words[1:2]), words[2:]
-    if not words or words[0].text not in _GIT or not words[0].certain:
-        return
+    if not words or here is None:
+        return []
+    # A commit may be named in a way that could be a pattern: HEAD~1, stash@{0}.
+    files, swept = sweep.read([word.text if word.certain else "" for word in words], here)
+    found.update(dict.fromkeys(files))
+    if words[0].text not in _GIT or not words[0].certain:
+        return swept
     for word in _operands([Token("git"), *words[1:]]):
-        if word.certain and not word.text.startswith(":") and here is not None:
+        if word.certain and not word.text.startswith(":"):
             path = os.path.join(here, word.text)
             if not os.path.isdir(path) and "=" not in word.text:
                 found[path] = None
+    return swept
 
 
 _TARGETS = {
@@ -198,8 +248,13 @@ _TARGETS = {
     "touch": _all,
     "sed": _sed,
     "gsed": _sed,
+    "perl": _perl,
+    "truncate": _all,
+    "dd": _dd,
+    "patch": _patched,
     "mv": _moved,
     "cp": _copied,
+    "ln": _copied,
 }
 
 
@@ -273,11 +328,12 @@ def _operator(text: str, at: int) -> str:
 def _word(text: str, at: int) -> tuple[Token | None, int]:
     """The word at ``at`` and where it ends; None if it does not end, or holds what would have to be read by itself."""
     parts: list[str] = []
-    certain = True
+    certain, plain = True, True
     while at < len(text) and text[at] not in " \t\n;&|<>()":
         c = text[at]
         if c == "`" or text.startswith(("${", "$'", '$"'), at):
             return None, at
+        plain = plain and c not in "'\"\\$[]{}~!"
         if c == "'":
             end = text.find("'", at + 1)
             if end < 0:
@@ -299,4 +355,4 @@ def _word(text: str, at: int) -> tuple[Token | None, int]:
             certain = certain and c not in _UNCERTAIN
             parts.append(c)
             at += 1
-    return Token("".join(parts), certain=certain), at
+    return Token("".join(parts), certain=certain, pattern=plain and not certain), at

@@ -21,7 +21,8 @@ def objection(found: Occasion, env: Mapping[str, str]) -> str:
     Raises:
         SynapseError: a name or a policy that cannot be used.
     """
-    changes = [_change(found, here, paths, env) for here, paths in place.guarded(found.paths, found.cwd, env)]
+    paths = [*found.paths, *(_swept(found, env) if found.sweeps else [])]
+    changes = [_change(found, here, inner, env) for here, inner in place.guarded(paths, found.cwd, env)]
     if len(changes) > 1:  # nothing may be claimed in one while another refuses
         for change, policy, here in changes:
             claims, change.claims = change.claims, False
@@ -34,6 +35,12 @@ def objection(found: Occasion, env: Mapping[str, str]) -> str:
         if change.hub_id:
             _claimed(change, here, env)
     return ""
+
+
+def _swept(found: Occasion, env: Mapping[str, str]) -> list[str]:
+    from synapse_hooks.tools import sweep
+
+    return sweep.swept(found.sweeps, env)
 
 
 def _refused(change: Change, policy: Policy | None, here: Checkout, env: Mapping[str, str]) -> str:

@@ -58,7 +58,7 @@ def _follow(speaks: Dialect, found: Occasion) -> dict[str, Any]:
         from synapse_git import ancestry, identity
 
         ancestry.note(identity.of_session(found.harness, found.session, "", os.environ, ""), os.environ)
-    if found.moment == occasion.BEFORE and found.paths:
+    if found.moment == occasion.BEFORE and (found.paths or found.sweeps):
         from synapse_hooks.tools import edit
 
         reason = edit.objection(found, os.environ)

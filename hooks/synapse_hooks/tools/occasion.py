@@ -6,6 +6,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from synapse_hooks.tools.sweep import Sweep
+
 # Moments.
 BEFORE, AFTER, START, OTHER = "before", "after", "start", "other"
 TURN_END, SUBAGENT_END, END = "turn end", "subagent end", "end"
@@ -20,10 +22,11 @@ class Occasion:
 
     ``moment``: one of the above; ``session``, ``subagent``: ids as the harness has them, '' where it gives none;
     ``cwd``: where its tools run; ``paths``: the files that the tool will change or has changed, as the harness names
-    them; ``commanded``: they were read off a shell command; ``harness``: whose session it is.
+    them; ``commanded``: they were read off a shell command; ``sweeps``: what that throws away besides; ``harness``:
+    whose session it is.
     """
 
-    __slots__ = ("commanded", "cwd", "harness", "moment", "paths", "session", "subagent")
+    __slots__ = ("commanded", "cwd", "harness", "moment", "paths", "session", "subagent", "sweeps")
 
     def __init__(self, harness: str, moment: str, session: str, cwd: str, subagent: str = "") -> None:
         self.harness = harness
@@ -32,6 +35,7 @@ class Occasion:
         self.subagent = subagent
         self.cwd = cwd
         self.paths: list[str] = []
+        self.sweeps: list[Sweep] = []
         self.commanded = False
 
     def edits(self, *paths: str) -> Occasion:
@@ -43,7 +47,7 @@ class Occasion:
         """With the files that a shell command names for certain."""
         from synapse_hooks.tools import command as line
 
-        self.paths = line.written(command, self.cwd)
+        self.paths, self.sweeps = line.read(command, self.cwd)
         self.commanded = True
         return self
 
