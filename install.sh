@@ -160,6 +160,7 @@ install_program() {
     step "$("$python" --version) at $python"
     step "$doing $environment (with $by)"
     mkdir -p "$bin"
+    rm -f "$home.uninstalled" "$environment.uninstalled"
     if [ "$by" = pipx ]; then
         PIPX_BIN_DIR=$bin quietly pipx install --force --python "$python" "$checkout"
     else
@@ -194,7 +195,7 @@ hint_at_path() {
 
 # ---- uninstalling ----
 
-# Without the program, the guard of a repository would refuse every commit.
+# What could not be found, in a repository that was moved for example, passes everything once the program is gone.
 take_guards_off() {
     if [ ! -e "$state/journal.db" ]; then by_hand; return; fi
     (cd / && "$program" status --json) 2>/dev/null </dev/null | "$environment/bin/python" -I -c '
@@ -211,8 +212,8 @@ for tree in json.loads(sys.stdin.read() or "{}").get("worktrees", []):
 
 # What knows where the guards are is gone already.
 by_hand() {
-    step "repositories with the guard could not be looked up, and one that still has it will refuse every commit."
-    say "      In each: delete the hooks that say 'synapse-git hook' in their second line, move those that are kept in"
+    step "repositories with the guard could not be looked up. One that still has it checks nothing, and says so."
+    say "      To take it out: delete the hooks that say 'synapse-git hook' in their second line, move those that are kept in"
     say "      .git/hooks.kept-by-synapse-git back, and cut the block that names synapse-git from the end of .git/config."
     say "      Or install again, run 'synapse-git uninstall' in each, then './install.sh --uninstall'."
 }
@@ -220,13 +221,16 @@ by_hand() {
 uninstall_program() {
     choose_environment
     program=$environment/bin/synapse-git
+    # Hooks look for it beside the directory that the program was in.
+    note=$home.uninstalled
+    if [ "$by" = pipx ]; then note=$environment.uninstalled; fi
     if [ -x "$program" ]; then
         take_guards_off
         for name in claude codex gemini cursor copilot opencode; do
             (cd / && "$program" agents uninstall "$name" --user) >/dev/null 2>&1 </dev/null || true
         done
         "$program" hub stop >/dev/null 2>&1 </dev/null || true
-    elif [ -d "$state" ] || [ -d "$environment" ]; then
+    elif [ ! -e "$note" ] && { [ -d "$state" ] || [ -d "$environment" ]; }; then
         by_hand
     fi
     removed=
@@ -245,6 +249,11 @@ uninstall_program() {
             step "removed $made"
         fi
     done
+    if [ -n "$removed" ]; then
+        mkdir -p "${note%/*}"
+        say "synapse-git was uninstalled. Hooks of it that are left somewhere pass while this file is here." >"$note"
+        step "left $note for hooks that may be left in repositories which were moved"
+    fi
     if [ -z "$removed" ]; then step "nothing is installed"; fi
     if [ -d "$state" ]; then
         step "the hub's journal and log stay in $state. To remove them as well:"

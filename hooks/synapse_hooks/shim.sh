@@ -17,20 +17,44 @@ reference-transaction:*) [ -n "$here$kept" ] || exit 0 ;;
 esac
 
 broken() {
-	echo "synapse-git: the guard of this repository cannot run: $1." >&2
 	case ${SYNAPSE_OVERRIDE-} in
 	*[![:space:]]*)
 		# Nobody is there to put it on record, so it is written down beside what else is kept of this checkout.
-		if printf '%s %s: %s\n' "$name" "$PPID" "$SYNAPSE_OVERRIDE" >>"$record/unchecked"; then
-			echo "Nothing was checked. It is let through by SYNAPSE_OVERRIDE, and written down in $record/unchecked" >&2
+		if printf '%s %s: %.1000s\n' "$name" "$PPID" "$SYNAPSE_OVERRIDE" >>"$record/unchecked"; then
+			told || {
+				echo "synapse-git: the guard of this repository cannot run: $1."
+				echo "Nothing was checked. It is let through by SYNAPSE_OVERRIDE, and written down in $record/unchecked"
+			} >&2
 			return 0
 		fi
 		;;
 	esac
+	echo "synapse-git: the guard of this repository cannot run: $1." >&2
 	echo "Nothing was checked, so this is refused. Repair it: install synapse-git again, then: synapse-git install" >&2
 	echo "Or let it through, written down: SYNAPSE_OVERRIDE=\"why\" git …   Or take the guard out: delete the files in the" >&2
 	echo "hooks directory whose second line is '# synapse-git hook …', and move those in hooks.kept-by-synapse-git back there." >&2
 	exit 1
+}
+
+# One Git process starts several hooks; what all of them have to say is said once.
+told() {
+	age
+	if [ -f "$record/told" ]; then
+		{ IFS= read -r pid && IFS= read -r start; } <"$record/told" &&
+			[ -n "$since" ] && [ "$pid $start" = "$PPID $since" ] && return
+	fi
+	[ ! -d "$record" ] || printf '%s\n' "$PPID" "$since" 2>/dev/null >"$record/told"
+	return 1
+}
+
+# Was the program taken away by `./install.sh --uninstall`, and not lost? Then nobody means to refuse anything.
+uninstalled() {
+	[ -f "${python%/bin/*}.uninstalled" ] || [ -f "${python%/*/bin/*}.uninstalled" ] || return 1
+	told || {
+		echo "synapse-git: it was uninstalled, so nothing is checked here. What is left of the guard of this repository:"
+		echo "the files in the hooks directory whose second line is '# synapse-git hook …'. Delete them, and move those in"
+		echo "hooks.kept-by-synapse-git back there."
+	} >&2
 }
 
 # Which process is $PPID? A pid is used again, a pid and its start are not.
@@ -92,6 +116,7 @@ refuse() {
 
 usable() {
 	[ -x "$python" ] && [ -r "$launch" ] && return 0
+	uninstalled && return 1
 	broken "$python or $launch is gone, or not yours to use"
 	return 1 # let through
 }
@@ -136,7 +161,7 @@ wrote() {
 # A hook that gets lines: the check reads them, and becomes the hook that runs next.
 judge_lines() {
 	if [ -n "$next" ]; then
-		usable
+		usable || return 0
 		exec "$python" -I -S "$launch" "$name" "$PPID" "$here" "$next" "$@"
 	fi
 	judge '' "$@"

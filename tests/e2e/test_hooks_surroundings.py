@@ -209,6 +209,29 @@ def test_a_program_that_is_gone_is_named(box: Box, held: Path, what: str) -> Non
     _both(box, {})
 
 
+def test_an_override_without_the_program_is_said_once(box: Box, held: Path) -> None:
+    """Each hook of a commit writes it down, cut where it is endless; one of them says so."""
+    _break(held, os.fsencode(shims.interpreter()), b"/gone/away")
+    ended = allowed(box.git("commit", "-qm", "x", "src/a.py", agent="ana", env={"SYNAPSE_OVERRIDE": "why " * 5000}))
+    assert len(ended.err.splitlines()) == 2
+    assert "let through by SYNAPSE_OVERRIDE" in ended.err
+    lines = (held / ".git/synapse/unchecked").read_text().splitlines()
+    assert len(lines) > 1 and all(900 < len(line) < 1100 for line in lines)
+
+
+@pytest.mark.parametrize("above", [1, 2])
+def test_a_guard_left_by_an_uninstallation_passes_with_a_note(box: Box, held: Path, above: int) -> None:
+    """The note that `install.sh --uninstall` leaves tells an orderly end from a loss. Foreign hooks run on."""
+    environment = box.home / "share/synapse-git/environment"
+    environment.mkdir(parents=True)
+    _break(held, os.fsencode(shims.interpreter()), os.fsencode(environment / "bin/python3"))
+    assert "cannot run" in box.git("commit", "-qm", "x", "src/a.py", agent="ana").err
+    place = environment if above == 1 else environment.parent
+    place.with_name(place.name + ".uninstalled").touch()
+    ended = allowed(box.git("commit", "-qm", "x", "src/a.py", agent="ana"))
+    assert ended.err.count("it was uninstalled, so nothing is checked here") == 1
+
+
 def _loose_commit(box: Box) -> str:
     return box.done("git", "commit-tree", "-p", "HEAD", "-m", "x", "HEAD^{tree}").strip()
 

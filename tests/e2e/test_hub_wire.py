@@ -281,15 +281,28 @@ def raw(wire: Wire) -> socket.socket:
 
 
 def test_a_silent_and_a_dripping_client_are_cut_and_harm_nobody(wire: Wire) -> None:
-    """Headers have two seconds, bodies too; others are served meanwhile."""
-    silent, dripping, stuck = raw(wire), raw(wire), raw(wire)
+    """Headers have two seconds, bodies and what is new of a stream of paths too; others are served meanwhile."""
+    silent, dripping, stuck, stream = raw(wire), raw(wire), raw(wire), raw(wire)
     dripping.sendall(b"POST /v2/claim HTTP/1.1\r\n")
     stuck.sendall(b"POST /v2/claim HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{")
+    paths = b"Content-Type: application/x-synapse-paths\r\nSynapse-Agent: ana\r\nSynapse-Worktree: wt:1\r\n"
+    stream.sendall(b"POST /v2/guard HTTP/1.1\r\nHost: h\r\n" + paths + b"Content-Length: 99999\r\n\r\na\0")
     start = time.monotonic()
     wire.claim("t1")
-    for line in (silent, dripping, stuck):
+    for line in (silent, dripping, stuck, stream):
         assert drained(line) == b""
     assert time.monotonic() - start < 6
+
+
+def test_a_stream_of_paths_that_moves_on_may_take_its_time(wire: Wire) -> None:
+    """Longer than two seconds in all, with enough in each of them."""
+    line, part = raw(wire), b"a\0" * 5000
+    paths = b"Content-Type: application/x-synapse-paths\r\nSynapse-Agent: ana\r\nSynapse-Worktree: wt:1\r\n"
+    line.sendall(b"POST /v2/guard HTTP/1.1\r\nHost: h\r\n" + paths + b"Content-Length: 30000\r\n\r\n")
+    for _ in range(3):
+        line.sendall(part)
+        time.sleep(0.8)
+    assert drained(line).startswith(b"HTTP/1.1 200")
 
 
 def drained(line: socket.socket) -> bytes:

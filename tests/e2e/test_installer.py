@@ -64,15 +64,22 @@ def test_a_life_from_install_to_uninstall(newcomer: Box) -> None:
 
     repo = newcomer.init()
     newcomer.done(program, "-C", repo, "install")
+    moved = newcomer.init("elsewhere")
+    newcomer.done(program, "-C", moved, "install")
+    moved = moved.rename(moved.with_name("moved"))
     gone = newcomer.done("./install.sh", "--uninstall")
     assert f"took the guard out of {repo}" in gone
     newcomer.done("git", "commit", "-qm", "free again", "--allow-empty", cwd=repo)
+    left = newcomer.git("commit", "-qm", "unchecked", "--allow-empty", cwd=moved)
+    assert left.code == 0
+    assert left.err.count("it was uninstalled, so nothing is checked here") == 1
     assert newcomer.hub_pid() == 0
     assert not any(link.is_symlink() or link.exists() for link in (program, alias))
     assert not (newcomer.home / ".local/share/synapse-git").exists()
     assert str(newcomer.state) in gone
     assert newcomer.state.exists()
-    assert "nothing is installed" in newcomer.done("./install.sh", "--uninstall")
+    again = newcomer.done("./install.sh", "--uninstall")
+    assert "nothing is installed" in again and "looked up" not in again
 
 
 def test_a_program_of_that_name_is_left_alone(newcomer: Box) -> None:

@@ -321,6 +321,7 @@ _TALKING = [
     broken("whoever gives back is told so", (NOTICES, "case ClaimRevoked() | ClaimReleased(forced=True) if event.by != event.owner:", "case ClaimRevoked() | ClaimReleased(forced=True):")),
     broken("a renewed lease is told as over", (NOTICES, "takers.get(key) != event.owner:", "takers.get(key) != 7:")),
     broken("whoever was refused is told twice", (NOTICES, 'seen = {agent, ""}', 'seen = {""}')),
+    broken("a message does not say where", (NOTICES, "if place else", "if not place else")),
     broken("a move is told as a refusal", (NOTICES, "if isinstance(event, GuardDenied) and event.moved:", "if isinstance(event, GuardDenied) and not event.moved:")),
     broken("notes of a task only grow", (BOARD, "_at_most(MAX_TASK_NOTES, notes,", "_at_most(9999, notes,")),
     broken("notes of an agent only grow", (BOARD, "_at_most(MAX_AGENT_NOTES, notes,", "_at_most(9999, notes,")),

@@ -65,6 +65,19 @@ def test_a_holder_hears_of_a_change_that_was_refused(rig: Rig, action: str) -> N
     assert text.startswith("ben ") and "refused" in text and "src/a and 29 more, which you hold for task t1" in text
 
 
+def test_each_message_says_in_which_checkout(rig: Rig) -> None:
+    """Whoever works in several would look in the wrong one."""
+    place: dict[str, Any] = {"repository": "", "namespace": "", "branch": "", "agent": "", "layers": ()}
+    rig.answer(RegisterWorktree(worktree="wt:1", root="/work/a b", **place))
+    rig.answer(take("t1", "ana", ("src",)))
+    rig.reason(take("t2", "ben", ("src/a",)))
+    rig.answer(RecordDenial(**CHANGE, action="ref", paths_total=1, tasks=(("", "t1"),), moved=True))
+    rig.answer(RecordOverride(**CHANGE, action="commit", reason_text="urgent " * 100))
+    texts = told(rig, "ana")
+    assert len(texts) == 3 and all("in /work/a b" in text for text in texts)
+    assert all(len(text) < 500 for text in texts)
+
+
 def test_a_holder_hears_of_what_moved_under_its_feet(rig: Rig) -> None:
     """That is another thing than a refusal, and both are said."""
     rig.answer(take("t1", "ana", ("src",)))

@@ -21,6 +21,7 @@ from synapse_git.scope import covers
 from synapse_hub.core.attribution import Announced
 from synapse_hub.core.coarsening import coarsen
 from synapse_hub.core.commands import ClaimEdit, HandOff
+from synapse_hub.core.outcome import Refusal
 from synapse_hub.web.closing import closing
 from synapse_hub.web.desk import Desk, Rejected
 from tests.hub import desk
@@ -154,6 +155,15 @@ def test_a_claim_by_name_covers_the_subagents_of_its_holder(rig: Rig) -> None:
     rig.answer(take("login", "s", ("src",)))
     assert "claim" not in edit(rig, "s/1", "src/a")
     assert paths(rig, "s/1") == []
+    assert edit(rig, "s/1", "src/a", unclaimed="refuse")["verdict"] == "allow"
+
+
+def test_a_subagent_is_told_that_it_needs_no_claim_of_its_own(rig: Rig) -> None:
+    """What the guard lets it do is what its refused claim says."""
+    rig.answer(take("login", "s", ("src",)))
+    refused = rig.do(take("mine", "s/1", ("src/a",)))
+    assert isinstance(refused, Refusal) and refused.reason == "SCOPE_CONFLICT"
+    assert "s/1 may edit and commit what s holds" in refused.fix
     assert edit(rig, "s/1", "src/a", unclaimed="refuse")["verdict"] == "allow"
 
 

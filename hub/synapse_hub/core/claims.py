@@ -14,6 +14,7 @@ from synapse_git.constants import (
     MAX_DECLARED_PATHS,
     MAX_NAMED_CONFLICTS,
 )
+from synapse_git.identity import acts_for
 from synapse_git.protocol import from_wire, paths_to_wire
 from synapse_git.scope import show
 from synapse_hub.core import overlap
@@ -43,7 +44,7 @@ def decide_claim(state: State, command: TakeClaim, now: float) -> Outcome:
     worktree, paths = scope
     conflicts, over = in_the_way(state, command.agent, command.namespace, worktree, paths, now)
     if conflicts:
-        return _denied(state, command, now, _scope_conflict(conflicts))
+        return _denied(state, command, now, _scope_conflict(command.agent, conflicts))
     renewal = held is not None and held.principal == command.principal
     free = room(state, command.principal, now)
     if not renewal:
@@ -219,9 +220,16 @@ def _lease_live(command: TakeClaim, held: Claim) -> Refusal:
     )
 
 
-def _scope_conflict(conflicts: list[Conflict]) -> Refusal:
+def _scope_conflict(agent: str, conflicts: list[Conflict]) -> Refusal:
     first = conflicts[0]
     path = show(first.changed[0]) if first.changed else "."
+    if acts_for(first.claim.owner, agent):
+        return Refusal(
+            "SCOPE_CONFLICT",
+            f"{path} overlaps what {first.claim.owner} holds, for whom {agent} works",
+            f"Nothing was claimed, and nothing needs to be: {agent} may edit and commit what {first.claim.owner} holds",
+            conflicts,
+        )
     return Refusal(
         "SCOPE_CONFLICT",
         f"{path} overlaps what {first.claim.owner} holds",

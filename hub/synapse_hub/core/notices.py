@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
 from synapse_git.constants import HUB_AGENT, MAX_MESSAGE_BYTES, MAX_NAMED_CONFLICTS
+from synapse_git.explain import said
 from synapse_git.protocol import WirePath, from_wire
 from synapse_git.scope import show
 from synapse_hub.core.claim import Claim, peer_of
@@ -79,11 +80,12 @@ def _called(state: State, name: str, to: str, namespace: str) -> str:
 
 
 def _conflict(state: State, event: ClaimDenied | GuardDenied) -> Iterator[Word]:
+    where = _where(state, event)
     for holder in _others(event.holders, event.agent):
         agent = _called(state, event.agent, holder.owner, holder.namespace)
         about = f"conflict {event.agent} {holder.namespace} {holder.task_id}"
         if isinstance(event, GuardDenied) and event.moved:
-            yield holder.owner, f"moved {about}", _moved(event, holder, agent)
+            yield holder.owner, f"moved {about}", _moved(event, holder, agent, where)
             continue
         if isinstance(event, GuardDenied):
             did = f"{_REFUSED[event.action]} {_changed(event)}, which you hold"
@@ -94,15 +96,15 @@ def _conflict(state: State, event: ClaimDenied | GuardDenied) -> Iterator[Word]:
         yield (
             holder.owner,
             about,
-            f"{agent} {did} for task {holder.task_id}. When you are done: synapse-git release -t "
+            f"{agent} {did} for task {holder.task_id}{where}. When you are done: synapse-git release -t "
             f"{_shell(holder.task_id)}, or hand it over: synapse-git handoff {_shell(agent)} -t "
             f"{_shell(holder.task_id)}",
         )
 
 
-def _moved(event: GuardDenied, holder: Holder, agent: str) -> str:
+def _moved(event: GuardDenied, holder: Holder, agent: str, where: str) -> str:
     return (
-        f"{_changed(event)}, which you hold for task {holder.task_id}, changed under you: {agent} merged, "
+        f"{_changed(event)}, which you hold for task {holder.task_id}{where}, changed under you: {agent} merged, "
         "checked out or reset to commits made elsewhere. Look before you go on: git status, git log"
     )
 
@@ -112,14 +114,14 @@ def _override(state: State, event: GuardOverridden) -> Iterator[Word]:
         agent = _called(state, event.agent, holder.owner, holder.namespace)
         text = (
             f"{agent} went over your claim (task {holder.task_id}) with a {event.action} that changes "
-            f'{_changed(event)}: "{show(event.reason_text)}". Look at it: git log; ask: synapse-git send --to '
-            f"{_shell(agent)} TEXT"
+            f'{_changed(event)}{_where(state, event)}: "{said(event.reason_text)}". Look at it: git log; ask: '
+            f"synapse-git send --to {_shell(agent)} TEXT"
         )
         yield holder.owner, "", text
 
 
 def _foreign(state: State, event: ForeignEditSeen) -> Iterator[Word]:
-    paths = _changed(event)
+    paths, where = _changed(event), _where(state, event)
     kept = (
         f" What was written there is kept: synapse-git quarantine show {event.quarantine}." if event.quarantine else ""
     )
@@ -132,14 +134,14 @@ def _foreign(state: State, event: ForeignEditSeen) -> Iterator[Word]:
             yield (
                 holder.owner,
                 about,
-                f"{who} changed {paths}, which you hold for task {holder.task_id}.{kept} Look at it: git diff",
+                f"{who} changed {paths}, which you hold for task {holder.task_id}{where}.{kept} Look at it: git diff",
             )
         if event.agent:
             owner = _called(state, holder.owner, event.agent, holder.namespace)
             yield (
                 event.agent,
                 about,
-                f"you changed {paths}, which {owner} holds for task {holder.task_id}.{kept} "
+                f"you changed {paths}, which {owner} holds for task {holder.task_id}{where}.{kept} "
                 f"Take it back, or ask: synapse-git send --to {_shell(owner)} TEXT",
             )
 
@@ -151,7 +153,7 @@ def _takeover(state: State, event: ClaimReleased | ClaimRevoked) -> Iterator[Wor
         yield (
             event.owner,
             "",
-            f'{by} took task {event.task_id} ({_held(state, claim)}) away from you: "{show(event.reason_text)}". '
+            f'{by} took task {event.task_id} ({_held(state, claim)}) away from you: "{said(event.reason_text)}". '
             f"Before you go on there, claim it again: {_again(claim)}",
         )
 
@@ -204,9 +206,13 @@ def _others(holders: Iterable[Holder], agent: str) -> Iterator[Holder]:
 
 def _held(state: State, claim: Claim) -> str:
     """What a claim covers, and where."""
-    place = state.worktrees.get(claim.worktree)
-    where = f" in {show(from_wire(place.root))}" if place else ""
-    return (_listed(claim.paths) or "the whole tree") + where
+    return (_listed(claim.paths) or "the whole tree") + _where(state, claim)
+
+
+def _where(state: State, what: Claim | ClaimDenied | GuardDenied | GuardOverridden | ForeignEditSeen) -> str:
+    """Of which checkout it is: an agent may be at work in several."""
+    place = state.worktrees.get(what.worktree)
+    return f" in {show(from_wire(place.root))}" if place else ""
 
 
 def _again(claim: Claim) -> str:

@@ -17,8 +17,9 @@ from synapse_git.exchange import peer_uid
 from synapse_git.protocol import PATHS_TYPE
 from synapse_hub.web.desk import PEER
 
-# A stream of paths may be longer than other bodies, but not go on for ever.
+# A stream of paths may be longer than other bodies, as long as it moves on, but not go on for ever.
 _STREAM_DEADLINE_SECONDS = 20.0
+_LEAST_PROGRESS_BYTES = 8192
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -28,6 +29,8 @@ class BoundedProtocol(HttpToolsProtocol):
     _header_bytes = 0
     _headers_done = False
     _in_message = False
+    _stream_ends: float | None = None
+    _streamed_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # never another kind
         super().connection_made(transport)
@@ -47,6 +50,7 @@ class BoundedProtocol(HttpToolsProtocol):
             if self._header_bytes > MAX_HEADER_BYTES or (len(data) > MAX_HEADER_BYTES and b"\r\n\r\n" not in data):
                 self._refuse()
                 return
+        self._streamed_bytes += len(data)
         super().data_received(data)
 
     def on_headers_complete(self) -> None:
@@ -54,7 +58,9 @@ class BoundedProtocol(HttpToolsProtocol):
         self._headers_done = True
         headers: dict[bytes, bytes] = dict(self.headers)
         streamed = headers.get(b"content-type") == PATHS_TYPE.encode()
-        self._expect(_STREAM_DEADLINE_SECONDS if streamed else RECEIVE_DEADLINE_SECONDS)
+        self._stream_ends = self.loop.time() + _STREAM_DEADLINE_SECONDS if streamed else None
+        self._streamed_bytes = 0
+        self._expect(RECEIVE_DEADLINE_SECONDS)
         super().on_headers_complete()
 
     def handle_websocket_upgrade(self) -> None:
@@ -65,17 +71,26 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """All received: the answer may take its time."""
         self._satisfied()
-        self._in_message = False
+        self._in_message, self._stream_ends = False, None
         super().on_message_complete()
 
     def _expect(self, seconds: float) -> None:
         self._satisfied()
-        self._deadline = self.loop.call_later(seconds, self._refuse)
+        self._deadline = self.loop.call_later(seconds, self._late)
 
     def _satisfied(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+    def _late(self) -> None:
+        """The time is up; a stream that moved on, or that we ourselves have stopped reading, gets more of it."""
+        moved = self._streamed_bytes >= _LEAST_PROGRESS_BYTES or self.flow.read_paused
+        if moved and self._stream_ends is not None and self.loop.time() < self._stream_ends:
+            self._streamed_bytes = 0
+            self._expect(RECEIVE_DEADLINE_SECONDS)
+        else:
+            self._refuse()
 
     def _refuse(self) -> None:
         """Cut the connection: too slow or too large to be one of our clients."""
