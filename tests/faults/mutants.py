@@ -26,6 +26,7 @@ QUICK = (
     "tests/unit/test_origin.py",
     "tests/watch/test_quarantine.py",
     "tests/unit/test_binding.py",
+    "tests/unit/test_record.py",
     "tests/machine/test_core_machine.py",
     "tests/machine/test_talk_machine.py",
     "tests/machine/test_names_machine.py",

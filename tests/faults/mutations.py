@@ -25,6 +25,7 @@ MAIL, MESSAGES, NOTICES = _CORE + "mail.py", _CORE + "messages.py", _CORE + "not
 NAMED, NAMES, ROSTER = _CORE + "binding.py", _CORE + "names.py", "hub/synapse_hub/web/session/roster.py"
 BOARD, NOTES, TALK = _CORE + "board.py", _CORE + "notes.py", "hub/synapse_hub/web/messages.py"
 SCOPE, PROTOCOL, BINDING = (f"synapse_git/{name}.py" for name in ("scope", "protocol", "binding"))
+IDENTITY = "synapse_git/record.py"
 _FEDERATION = "hub/synapse_hub/federation/"
 SIGNATURE, NONCES = _FEDERATION + "signature.py", _FEDERATION + "nonces.py"
 FORM, FOREIGN = _FEDERATION + "form.py", _FEDERATION + "foreign.py"
@@ -222,6 +223,9 @@ _WIRE = [
 _GUARD = [
     broken("any hub is believed", (BINDING, "    if bound is None:\n        return env\n    if chosen", "    if bound is not None:\n        return env\n    if chosen")),
     broken("a hub out of reach is replaced", (BINDING, "        raise HubUnreachable(_stranded(env, bound, f\"cannot be reached", "        return env\n        raise HubUnreachable(_stranded(env, bound, f\"cannot be reached")),
+    broken("an id that cannot be read is made anew", (IDENTITY, "    if first is None and second is None:\n", "    if not first and not second:\n")),
+    broken("a lost id is not looked for twice", (IDENTITY, "    second = _raw(_second(git_dir, name))\n", "    second = None\n")),
+    broken("any word is an id", (IDENTITY, "if len(bytes.fromhex(identity.decode(\"ascii\"))) != _ID_BYTES:", "if not identity:")),
     broken("the last hub to grant is the one", (BINDING, "if bound is None or bound.hub_id != hub_id:", "if bound is None or hub_id:")),
 ]  # fmt: skip
 

@@ -54,30 +54,6 @@ def test_a_moved_worktree_keeps_its_id_and_a_copy_gets_its_own(box: Box, top: Pa
     assert find(box, moved).tree() == mine
 
 
-def test_an_id_survives_the_loss_of_either_copy(box: Box, top: Path) -> None:
-    """One is read where the other is lost or damaged, and neither makes a copy of the checkout the same one."""
-    mine = find(box, top).tree(create=True)
-    first, second = top / ".git/synapse/worktree", top / ".git/synapse.worktree"
-    for damaged in (first, second):
-        damaged.write_bytes(b"0\n1 2\n/")
-        assert find(box, top).tree() == mine == find(box, top).tree(create=True)
-        assert first.read_bytes() == second.read_bytes()
-    shutil.copytree(top, top.parent / "copy", symlinks=True)
-    (top.parent / "copy/.git/synapse/worktree").unlink()
-    assert find(box, top.parent / "copy").tree(create=True) not in ("", mine)
-
-
-@pytest.mark.parametrize("left", [b"", b"0\n1 2\n/", b"\0" * 9000])
-def test_an_id_that_nobody_can_read_is_no_fresh_start(box: Box, top: Path, left: bytes) -> None:
-    """Neither a query nor a claim takes the checkout for one where nothing is held."""
-    find(box, top).tree(create=True)
-    for copy in (top / ".git/synapse/worktree", top / ".git/synapse.worktree"):
-        copy.write_bytes(left)
-    for create in (False, True):
-        with pytest.raises(CheckoutError, match="doctor --fix"):
-            find(box, top).tree(create=create)
-
-
 def test_a_worktree_under_a_name_used_before_inherits_nothing(box: Box, top: Path) -> None:
     """The id went with the old one's git dir."""
     box.done("git", "worktree", "add", "-q", "../wt")
