@@ -38,11 +38,12 @@ def record(change: Change, reason: str, env: Mapping[str, str], *, away: bool = 
     import json
 
     document = _document(change, reason)
+    cut = "" if document["reason_text"] == reason else f" with the first {MAX_NOTE_BYTES} bytes of its reason"
     if not away and _tell(json.dumps(document, ensure_ascii=False).encode(), env):
-        return "it is on record"
+        return f"it is on record{cut}"
     document["spooled_at"] = time.time()
     path = _spool(json.dumps(document, ensure_ascii=False).encode(), env)
-    return f"it is recorded in {path} until the hub is back"
+    return f"it is recorded{cut} in {path} until the hub is back"
 
 
 def _tell(body: bytes, env: Mapping[str, str]) -> bool:

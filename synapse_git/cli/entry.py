@@ -46,7 +46,7 @@ def _extended(event: Fields) -> str:
 
 def _released(event: Fields) -> str:
     if event.get("forced"):
-        reason = scope.show(event["reason_text"])
+        reason = explain.said(event["reason_text"])
         return f'{event["by"]} took task {event["task_id"]} away from {event["owner"]}: "{reason}"'
     return f"{event['by']} released task {event['task_id']}"
 
@@ -85,7 +85,7 @@ def _guard_denied(event: Fields) -> str:
 
 
 def _overridden(event: Fields) -> str:
-    reason = scope.show(event["reason_text"])
+    reason = explain.said(event["reason_text"])
     return f'{event["agent"]} overrode the guard ({event["action"]}) on {_changed(event)}{_held_by(event)}: "{reason}"'
 
 
@@ -185,7 +185,7 @@ def _settled(event: Fields) -> str:
 
 
 def _revoked(event: Fields) -> str:
-    reason = scope.show(event["reason_text"])
+    reason = explain.said(event["reason_text"])
     return f'{event["by"]} took task {event["task_id"]} away from {event["owner"]}: "{reason}"'
 
 

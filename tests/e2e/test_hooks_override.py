@@ -50,6 +50,15 @@ def test_an_override_goes_through_and_is_recorded_once(box: Box, held: Path) -> 
     assert not list(box.state.glob("overrides/*"))
 
 
+def test_an_endless_reason_is_cut_and_that_is_said(box: Box, held: Path) -> None:
+    """Four kilobytes are kept; the log and the holder's message show a line's worth."""
+    ended = allowed(box.git("commit", "-qam", "x", agent="ana", env={"SYNAPSE_OVERRIDE": "why " * 25_000}))
+    assert "with the first 4096 bytes of its reason" in ended.err
+    (event,) = _overrides(box)
+    assert len(str(event["reason_text"])) <= 4096
+    assert max(map(len, box.done("synapse-git", "log").splitlines())) < 600
+
+
 def test_without_a_conflict_there_is_nothing_to_override(box: Box, held: Path) -> None:
     """The variable set for good leaves no trace while nothing is refused."""
     box.done("git", "checkout", "-q", "--", ".")
