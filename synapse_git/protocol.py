@@ -284,6 +284,11 @@ class TeamTransferBody(Body, frozen=True, kw_only=True):
     from_dead: bool = False
 
 
+class TeamRemoveBody(Body, frozen=True, kw_only=True):
+    namespace: str
+    hub: str
+
+
 class TeamLeaveBody(Body, frozen=True, kw_only=True):
     namespace: str
 

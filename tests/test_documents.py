@@ -49,6 +49,8 @@ BODIES: dict[str, type[protocol.Body]] = {
     "POST /v2/team/join": protocol.TeamJoinBody,
     "POST /v2/team/admit": protocol.TeamAdmitBody,
     "POST /v2/team/leave": protocol.TeamLeaveBody,
+    "POST /v2/team/depart": protocol.TeamLeaveBody,
+    "POST /v2/team/remove": protocol.TeamRemoveBody,
     "POST /v2/team/transfer": protocol.TeamTransferBody,
     "POST /v2/team/inherit": EstatePart,
 }

@@ -61,6 +61,7 @@ GROUPS = {
         "team join": "team",
         "team status": "team",
         "team leave": "team",
+        "team remove": "team",
         "team transfer": "team",
     },
     "Hub": {

@@ -1,4 +1,4 @@
-"""``team init|join|status|leave|transfer``: one hub grants in a project, on whichever machine its agents work."""
+"""``team init|join|status|leave|remove|transfer``: one hub grants in a project, wherever its agents work."""
 
 from __future__ import annotations
 
@@ -139,9 +139,37 @@ def leave(call: Call) -> int:
     reply = client.command(call.hub, "/v2/team/leave", {"namespace": call.text("namespace")})
     if call.json:
         output.raw(reply.raw)
-    else:
-        output.result(f"this hub has no part in {reply.document['namespace']} any more. What was claimed runs out")
+        return 0
+    told = reply.document
+    output.result(f"this hub has no part in {told['namespace']} any more")
+    if not told["told"]:
+        output.message(
+            f"note: {told['owner']} could not be told and still counts with this hub. Type there: "
+            f"synapse-git team remove {phrase.shell(told['namespace'])} HUB"
+        )
     return 0
+
+
+def remove(call: Call) -> int:
+    """Exit 0: the hub may ask no more, and what its agents held has ended or ends within a minute."""
+    namespace, hub = _pair(call, "remove")
+    reply = client.command(call.hub, "/v2/team/remove", {"namespace": namespace, "hub": hub})
+    if call.json:
+        output.raw(reply.raw)
+        return 0
+    ended = ", ".join(reply.document["released"])
+    output.result(
+        f"{hub} is no member of {namespace} any more" + (f"; its agents no longer hold {ended}" if ended else "")
+    )
+    return 0
+
+
+def _pair(call: Call, verb: str) -> tuple[str, str]:
+    """A namespace and a hub."""
+    given = call.texts("where")
+    if len(given) != 2:
+        raise UsageError(f"name the namespace and the hub: synapse-git team {verb} NAMESPACE HUB", "INVALID_REQUEST")
+    return given[0], given[1]
 
 
 def transfer(call: Call) -> int:
@@ -149,10 +177,8 @@ def transfer(call: Call) -> int:
 
     Refusals: UNGOVERNED, CONTESTED, INVALID_REQUEST, LEASE_LIVE, OWNER_UNREACHABLE.
     """
-    namespace, *rest = call.texts("where")
-    if len(rest) != 1:
-        raise UsageError("name the namespace and the hub: synapse-git team transfer NAMESPACE HUB", "INVALID_REQUEST")
-    body = {"namespace": namespace, "to": rest[0], "from_dead": call.flag("from_dead")}
+    namespace, hub = _pair(call, "transfer")
+    body = {"namespace": namespace, "to": hub, "from_dead": call.flag("from_dead")}
     reply = client.command(call.hub, "/v2/team/transfer", body, patience_s=_TRANSFER_S)
     if call.json:
         output.raw(reply.raw)
@@ -228,9 +254,19 @@ VERBS = (
         "team leave",
         leave,
         summary="Have no part in a project's team any more.",
-        help="Take this hub out of the team of NAMESPACE. Claims in it are nobody's business here from then on.",
+        help="Take this hub out of the team of NAMESPACE. What its agents hold there ends, and claims in it "
+        "are nobody's business here from then on.",
         examples=(("team leave acme/api", "on any member"),),
         argument=_NAMESPACE,
+    ),
+    Verb(
+        "team remove",
+        remove,
+        summary="Let another hub ask no more in a project.",
+        help="Typed where NAMESPACE is owned: the hub that is called HUB in its team may ask no more. What its agents "
+        "hold there ends, and is free for others within a minute.",
+        examples=(("team remove acme/api lost-laptop", "on the owner"),),
+        argument=Argument("where", "NAMESPACE HUB", many=True),
     ),
     Verb(
         "team transfer",

@@ -32,6 +32,7 @@ PEER_ROUTES = (
     ("POST", "/v2/overrides"),
     ("POST", "/v2/foreign_edits"),
     ("POST", "/v2/team/inherit"),
+    ("POST", "/v2/team/depart"),
     ("POST", "/v2/ping"),
 )
 # What a hub may ask that is nobody's peer yet.

@@ -1,4 +1,4 @@
-"""Routes by which this hub owns a namespace, says who is in which, and leaves."""
+"""Routes by which this hub owns a namespace, and says who is in which."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from synapse_git.governed import canonical
-from synapse_git.protocol import TeamInitBody, TeamLeaveBody
+from synapse_git.protocol import TeamInitBody
 from synapse_hub import hubfile
 from synapse_hub.core.commands import FreeNamespace
 from synapse_hub.hub import Answered
@@ -70,20 +70,6 @@ def listening(file: HubFile, given: str) -> Place | None:
             "Leave out --listen, or change hub.toml and restart the hub",
         )
     return known
-
-
-async def leave(desk: Desk, request: Request) -> Response:
-    """``POST /v2/team/leave``: be no part of a namespace any more; an owner that leaves frees it for itself alone."""
-    _, body = await read(request, TeamLeaveBody)
-    own_client(request)
-    async with desk.team.turn:
-        return await _leave(desk, body.namespace)
-
-
-async def _leave(desk: Desk, namespace: str) -> Response:
-    if namespace not in desk.team.settled.namespaces and namespace not in desk.hub.state.team.governed:
-        raise Rejected("INVALID_REQUEST", f"this hub has no part in {namespace}", "See: synapse-git team status")
-    return answer.of(await part(desk, namespace), namespace=namespace)
 
 
 async def part(desk: Desk, namespace: str) -> Answered:

@@ -1,0 +1,36 @@
+"""A hub that leaves a team, and one that is put out of it."""
+
+from __future__ import annotations
+
+from tests.team.hosts import NAMESPACE, Host
+
+
+def test_who_leaves_is_no_member_and_holds_nothing(team: tuple[Host, Host]) -> None:
+    """The owner is told, and does not wait for leases of a hub that is gone."""
+    a, b = team
+    assert b.synapse("claim", "src/a.py", "-t", "login", agent="ben").code == 0
+    left = b.synapse("team", "leave", NAMESPACE)
+    assert left.code == 0 and "could not be told" not in left.text
+    (entry,) = a.synapse("team", "status", "--json").json()["namespaces"]
+    assert entry["members"] == []
+    assert "b left the team" in a.synapse("log").out
+
+
+def test_who_is_removed_may_ask_no_more(team: tuple[Host, Host]) -> None:
+    """Its claims end, its requests are refused, and a name that is no member's is refused with where to look."""
+    a, b = team
+    assert b.synapse("claim", "src/a.py", "-t", "login", agent="ben").code == 0
+    assert "team status" in a.synapse("team", "remove", NAMESPACE, "nobody").text
+    removed = a.synapse("team", "remove", NAMESPACE, "b", "--json")
+    assert removed.json()["released"] == ["login"]
+    assert b.synapse("claim", "docs", "--json", agent="ben").json()["reason"] == "NOT_AUTHORISED"
+    assert b.commit("docs/guide.md", "ben").code == 1
+
+
+def test_an_owner_that_is_away_is_left_all_the_same(team: tuple[Host, Host]) -> None:
+    """And who leaves is told what the owner still believes."""
+    a, b = team
+    a.stop_hub()
+    left = b.synapse("team", "leave", NAMESPACE)
+    assert left.code == 0 and f"team remove {NAMESPACE}" in left.text
+    assert b.synapse("team", "status", "--json").json()["namespaces"] == []
