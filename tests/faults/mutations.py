@@ -33,6 +33,7 @@ OWNERSHIP, RECEIPTS, FORWARD = (f"{_FEDERATION}{name}.py" for name in ("ownershi
 TEAM, TEAM_STATE, TEAM_DECIDE = _FEDERATION + "team.py", _CORE + "team/state.py", _CORE + "team/decide.py"
 PARTY, SIGNED = "hub/synapse_hub/web/party.py", "hub/synapse_hub/web/signed.py"
 ATTRIBUTION, ANNOUNCEMENTS = _CORE + "attribution.py", "hub/synapse_hub/announcements.py"
+SWEEP = "hooks/synapse_hooks/tools/sweep.py"
 QUARANTINE, SPOT, PICTURE = "synapse_git/quarantine.py", "synapse_git/spot.py", "hub/synapse_watch/picture.py"
 _OBSERVED = "hub/synapse_hub/federation/observation/"
 TIDINGS, VIEW, FOLLOWING = _OBSERVED + "tidings.py", _OBSERVED + "view.py", "hub/synapse_hub/web/following.py"
@@ -391,6 +392,8 @@ _WATCHERS = [
     broken("what is not expected is replaced", (QUARANTINE, "found is not None and _digest(found) != expected)", "found is not None and not expected)")),
     broken("a second name loses its file", (QUARANTINE, " or found.st_nlink > 1:", ":")),
     broken("links are followed", (QUARANTINE, "os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK", "os.O_RDONLY | os.O_NONBLOCK")),
+    broken("a reset throws nothing away", (SWEEP, 'whole, given = "--hard" in options, []', "whole, given = False, []")),
+    broken("a clean that only tells is taken for one", (SWEEP, ' and "n" not in letters', "")),
     broken("a linked directory leads out of the tree", (SPOT, "_DIRECTORY | os.O_NOFOLLOW", "_DIRECTORY")),
     broken("what was not replaced is reported as replaced", (QUARANTINE, 'return _digest(file.read()) != str(self.about["put"])', "return True")),
     broken("what was noted is news", (PICTURE, "if mark == self._marks.get(path):", "if not path:")),

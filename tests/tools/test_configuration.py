@@ -100,6 +100,51 @@ def test_a_file_that_was_made_goes_again_with_its_directories(harness: str, tmp_
     assert not (tmp_path / ".local/share/synapse-git/agent-hook").exists()
 
 
+def test_an_empty_file_of_somebody_elses_stays(harness: str, tmp_path: Path) -> None:
+    """It was there before, so it is there afterwards."""
+    made, file = configuration(tmp_path, harness)
+    put(file, "")
+    made.install()
+    made.uninstall()
+    assert file.read_bytes() == b""
+
+
+def test_no_copy_is_lost_to_a_later_one(tmp_path: Path) -> None:
+    """What was there before us is there to be found after any number of changes; the same is not kept twice."""
+    made, file = configuration(tmp_path, "claude")
+    put(file, '{"mine": 1}')
+    first = Path(made.install()["copy"])
+    second = Path(made.uninstall()["copy"])
+    assert made.install()["copy"] == str(first) != str(second)
+    file.write_text('{"mine": 2}')
+    assert Path(made.install()["copy"]).read_text() == '{"mine": 2}'
+    assert first.read_text() == '{"mine": 1}' and "agent-hook" in second.read_text()
+
+
+@pytest.mark.parametrize("link", [".dir", ".dir/settings.json"])
+def test_nothing_is_made_where_a_link_leads_that_leads_nowhere(link: str, tmp_path: Path) -> None:
+    """What is to be there, outside the project perhaps, only its owner knows."""
+    made, file = configuration(tmp_path, "claude")
+    (file.parent if link.endswith("json") else file.parent.parent).mkdir(parents=True)
+    (tmp_path / "project" / link).symlink_to(tmp_path / "elsewhere/x")
+    made = Configuration("claude", str(file), {"HOME": str(tmp_path)})
+    with pytest.raises(CheckoutError, match="is not there"):
+        made.install()
+    assert not (tmp_path / "elsewhere").exists() and not (tmp_path / ".local").exists()
+
+
+def test_hooks_that_are_switched_off_do_not_count_as_installed(tmp_path: Path) -> None:
+    """They are put in, and what keeps them from running is named."""
+    made, file = configuration(tmp_path, "claude")
+    put(file, '{"disableAllHooks": true}')
+    assert made.install()["changed"]
+    state, amiss = made.state()
+    assert state == "broken" and "disableAllHooks" in amiss
+    assert not made.install()["changed"]
+    file.write_text(file.read_text().replace("true", "false"))
+    assert made.state()[0] == "installed"
+
+
 def test_what_others_write_meanwhile_stays(harness: str, tmp_path: Path) -> None:
     """An entry added after ours, and one in the same list, survive the removal."""
     made, file = configuration(tmp_path, harness)

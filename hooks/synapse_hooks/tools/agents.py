@@ -40,7 +40,7 @@ def _one(verb: str, name: str, scope: str, root: str, env: Mapping[str, str]) ->
         return about | {"text": content(name, path).text()}
     configuration = Configuration(name, path, env)
     if verb == "install":
-        return about | configuration.install() | {"note": hook.dialect(name).note}
+        return about | configuration.install() | {"note": configuration.state()[1] or hook.dialect(name).note}
     if verb == "uninstall":
         return about | configuration.uninstall()
     state, detail = configuration.state()

@@ -15,6 +15,7 @@ class Claude(Dialect):
     """Its own configuration, its own events."""
 
     name = "claude"
+    switch = "disableAllHooks"
     moments: ClassVar[dict[str, str]] = {
         "PreToolUse": occasion.BEFORE,
         "PostToolUse": occasion.AFTER,

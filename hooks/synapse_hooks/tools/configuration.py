@@ -55,10 +55,17 @@ class Configuration:
         mark = hashlib.sha256(os.fsencode(self._target)).hexdigest()[:16]
         kept = equipment.directory(env) + "/agents"
         self._record = f"{kept}/{mark}.record"
-        self._copy = f"{kept}/{mark}-{os.path.basename(path)}"
+        self._copies = f"{kept}/{mark}-{os.path.basename(path)}"
 
     def state(self) -> tuple[str, str]:
         """How it stands: ``installed``, ``outdated``, ``missing`` or ``broken``, and what is amiss, in words."""
+        found, amiss = self._standing()
+        there = found in ("installed", "outdated")
+        if there and isinstance(self._content, Entries) and (switch := self._content.switched_off(self._read())):
+            return "broken", f"{switch} is set in it, so no hook runs. Take that out"
+        return found, amiss
+
+    def _standing(self) -> tuple[str, str]:
         try:
             found = self._understood(self._content.state, self._read())
         except CheckoutError as error:
@@ -71,15 +78,17 @@ class Configuration:
         """Have our entries in it; what was done: ``changed``, ``copy`` (of what was there before, '' if nothing was).
 
         Raises:
-            CheckoutError: the file is no JSON, or cannot be written; it is untouched.
+            CheckoutError: the file is no JSON, cannot be written, or would be made where a link leads that leads
+                nowhere; it is untouched.
         """
+        self._check_links()
         with self._alone():
             launched = launcher.install(self._env)
             before = self._read()
-            if self.state()[0] == "installed":
+            if self._standing()[0] == "installed":
                 self._remember(self._recall())
                 return {"changed": launched, "copy": ""}
-            made = self._recall()
+            made = {"existed": os.path.lexists(self._target), **self._recall()}
             text = self._understood(self._content.take, before, made.get("segments", []))
             made["segments"] = []
             after = self._understood(self._content.put, text, made["segments"])
@@ -93,7 +102,7 @@ class Configuration:
         with self._alone():
             before, made = self._read(), self._recall()
             after = self._understood(self._content.take, before, made.get("segments", []))
-            copy = self._write(before, after) if after != before else ""
+            copy = self._write(before, after, empty=made.get("existed", False)) if after != before else ""
             whole.remove(self._target + whole.DRAFT)
             for directory in reversed(made.get("dirs", [])):
                 if os.path.isdir(directory) and not os.listdir(directory):
@@ -121,19 +130,37 @@ class Configuration:
         except UnicodeDecodeError:
             raise CheckoutError(f"{self.path} is not UTF-8. Mend it; nothing was changed") from None
 
-    def _write(self, before: str, after: str) -> str:
-        """Replace the content, or remove the file where nothing is left; where a copy of it is, '' if it was new."""
+    def _check_links(self) -> None:
+        """Raises: CheckoutError, where a link on the way leads nowhere: what is there is not for us to make."""
+        path = self.path
+        while path != os.path.dirname(path):
+            if os.path.islink(path) and not os.path.exists(path):
+                raise CheckoutError(f"{path} is a link to {os.readlink(path)}, which is not there. Make that first")
+            path = os.path.dirname(path)
+
+    def _write(self, before: str, after: str, *, empty: bool = False) -> str:
+        """Replace the content; where a copy of it is, '' if it was new. ``empty``: nothing may be left in it, else the
+        file is removed then.
+        """
         existed = os.path.lexists(self._target)
         if self._read() != before:
             raise CheckoutError(f"{self.path} was changed by somebody else just now. Try again")
-        if existed:
-            whole.write(self._copy, before.encode(), 0o600)
-        if after:
+        copy = self._keep(before.encode()) if existed else ""
+        if after or empty:
             mode = os.stat(self._target).st_mode & 0o7777 if existed else _MODE
             whole.write(self._target, after.encode(), mode)
         elif existed:
             os.unlink(self._target)
-        return self._copy if existed else ""
+        return copy
+
+    def _keep(self, content: bytes) -> str:
+        """Where a copy with this content is. None that was made before is lost."""
+        number, name = 1, self._copies
+        while os.path.lexists(name) and not whole.holds(name, content, 0o600):
+            number += 1
+            name = f"{self._copies}.{number}"
+        whole.write(name, content, 0o600)
+        return name
 
     def _missing(self) -> list[str]:
         """The directories that have to be made for the file, outermost first."""
