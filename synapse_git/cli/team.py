@@ -152,7 +152,7 @@ def leave(call: Call) -> int:
 
 def remove(call: Call) -> int:
     """Exit 0: the hub may ask no more, and what its agents held has ended or ends within a minute."""
-    namespace, hub = _pair(call, "remove")
+    namespace, hub = _pair(call, "synapse-git team remove NAMESPACE HUB")
     reply = client.command(call.hub, "/v2/team/remove", {"namespace": namespace, "hub": hub})
     if call.json:
         output.raw(reply.raw)
@@ -164,11 +164,11 @@ def remove(call: Call) -> int:
     return 0
 
 
-def _pair(call: Call, verb: str) -> tuple[str, str]:
+def _pair(call: Call, usage: str) -> tuple[str, str]:
     """A namespace and a hub."""
     given = call.texts("where")
     if len(given) != 2:
-        raise UsageError(f"name the namespace and the hub: synapse-git team {verb} NAMESPACE HUB", "INVALID_REQUEST")
+        raise UsageError(f"name the namespace and the hub: {usage}", "INVALID_REQUEST")
     return given[0], given[1]
 
 
@@ -177,7 +177,7 @@ def transfer(call: Call) -> int:
 
     Refusals: UNGOVERNED, CONTESTED, INVALID_REQUEST, LEASE_LIVE, OWNER_UNREACHABLE.
     """
-    namespace, hub = _pair(call, "transfer")
+    namespace, hub = _pair(call, "synapse-git team transfer NAMESPACE HUB")
     body = {"namespace": namespace, "to": hub, "from_dead": call.flag("from_dead")}
     reply = client.command(call.hub, "/v2/team/transfer", body, patience_s=_TRANSFER_S)
     if call.json:

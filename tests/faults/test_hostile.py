@@ -25,7 +25,7 @@ MEGABYTE = 1024
 PROTOCOL = "hub/synapse_hub/web/protocol.py"
 NO_DEADLINES = breakage(
     "no deadlines",
-    (PROTOCOL, "self._deadline = self.loop.call_later(seconds, self._refuse)", "self._deadline = None"),
+    (PROTOCOL, "self._deadline = self.loop.call_later(seconds, self._late)", "self._deadline = None"),
 )
 
 SPINNING = breakage("spins", ("hub/synapse_hub/web/server.py", 'loop="uvloop"', 'loop="asyncio"'))
