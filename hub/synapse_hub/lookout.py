@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from synapse_git.protocol import WirePath
+from synapse_git.protocol.path import WirePath
 
 # How soon a child that ended by itself is started again; twice as late each time, until one lives for so long.
 _FIRST_PAUSE_S = 0.5

@@ -6,7 +6,8 @@ import logging
 import os
 from collections.abc import Callable
 
-from synapse_git.protocol import Malformed, OverrideBody, parse
+from synapse_git.protocol.body import Malformed, parse
+from synapse_git.protocol.guard import OverrideBody
 from synapse_hub.core.commands import AnyCommand
 from synapse_hub.core.outcome import Decided
 from synapse_hub.hub import Answered

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from synapse_git.constants import CLOCK_DRIFT_SHARE, OWNER_DEADLINE_SECONDS
-from synapse_git.protocol import from_wire
+from synapse_git.protocol.path import from_wire
 from synapse_git.scope import overlap
 from synapse_hub.core.claim import Claim
 from synapse_hub.core.commands import (

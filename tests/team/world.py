@@ -16,7 +16,7 @@ from synapse_git.constants import (
     DEFAULT_MESSAGE_AUTH_WINDOW_SECONDS,
     OWNER_DEADLINE_SECONDS,
 )
-from synapse_git.protocol import from_wire
+from synapse_git.protocol.path import from_wire
 from synapse_git.scope import overlap
 from synapse_hub.core.claim import TaskKey
 from synapse_hub.core.commands import (

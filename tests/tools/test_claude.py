@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from synapse_git import checkout, document, identity, protocol, starter
+from synapse_git import checkout, document, identity, starter
+from synapse_git.protocol.body import parse
+from synapse_git.protocol.watch import EditsBody
 from synapse_hooks.tools import report
 from tests.box import Box
 from tests.hooking import allowed, claim, refused
@@ -258,7 +260,7 @@ def test_what_is_reported_is_what_the_hub_takes(box: Box, project: Path) -> None
     here = checkout.find(str(project), box.env)
     said = document.write(report.body("ana", here, ["src/a.py", "gone", "src"])).encode()
     digest = hashlib.sha256((project / "src/a.py").read_bytes()).hexdigest()
-    told = protocol.parse(said, protocol.EditsBody)
+    told = parse(said, EditsBody)
     assert [(one.path, one.sha256) for one in told.edits] == [("src/a.py", digest), ("gone", None), ("src", None)]
     asked = time.monotonic() + 10
     with starter.connect(box.env, deadline=asked, start_deadline=asked) as line:

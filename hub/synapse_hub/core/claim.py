@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from synapse_git.protocol import WirePath, from_wire
+from synapse_git.protocol.path import WirePath, from_wire
 from synapse_git.scope import ROOT, fold
 
 TaskKey = tuple[str, str]

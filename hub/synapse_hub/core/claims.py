@@ -15,7 +15,7 @@ from synapse_git.constants import (
     MAX_NAMED_CONFLICTS,
 )
 from synapse_git.identity import acts_for
-from synapse_git.protocol import from_wire, paths_to_wire
+from synapse_git.protocol.path import from_wire, paths_to_wire
 from synapse_git.scope import show
 from synapse_hub.core import overlap
 from synapse_hub.core.claim import Claim, TaskKey, comparable, peer_of, tree_key

@@ -7,7 +7,7 @@ from typing import assert_never
 import msgspec
 
 from synapse_git.constants import IDEMPOTENCY_RETENTION_SECONDS, MAX_IDEMPOTENCY_KEYS
-from synapse_git.protocol import to_wire
+from synapse_git.protocol.path import to_wire
 from synapse_hub.core.binding import decide_bind, decide_end, decide_free, decide_reclaim, impostor
 from synapse_hub.core.claims import decide_claim
 from synapse_hub.core.commands import (

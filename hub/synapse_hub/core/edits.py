@@ -15,7 +15,7 @@ from synapse_git.constants import (
 )
 from synapse_git.identity import SUBAGENT
 from synapse_git.policy import AUTOMATIC
-from synapse_git.protocol import from_wire
+from synapse_git.protocol.path import from_wire
 from synapse_hub.core import overlap
 from synapse_hub.core.claim import Claim, comparable, tree_key
 from synapse_hub.core.claims import decide_claim

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from synapse_git.constants import MAX_NAMED_CONFLICTS
-from synapse_git.protocol import paths_to_wire, to_wire
+from synapse_git.protocol.path import paths_to_wire, to_wire
 from synapse_hub.core import overlap
 from synapse_hub.core.attribution import UNKNOWN, Announced, Change, Told, undisputed, writer
 from synapse_hub.core.claim import Held, comparable, tree_key

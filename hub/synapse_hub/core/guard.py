@@ -11,7 +11,7 @@ import msgspec
 from synapse_git.constants import MAX_NAMED_CONFLICTS
 from synapse_git.identity import acts_for
 from synapse_git.policy import AUTOMATIC
-from synapse_git.protocol import paths_to_wire, to_wire
+from synapse_git.protocol.path import paths_to_wire, to_wire
 from synapse_git.scope import show
 from synapse_hub.core import overlap
 from synapse_hub.core.binding import impostor

@@ -8,7 +8,7 @@ from synapse_git.constants import (
     MAXIMUM_TTL_SECONDS,
     MINIMUM_TTL_SECONDS,
 )
-from synapse_git.protocol import finite
+from synapse_git.protocol.body import finite
 from synapse_hub.core.claim import Claim
 from synapse_hub.core.events.claims import LeaseExtended
 

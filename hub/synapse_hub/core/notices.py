@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from synapse_git.constants import HUB_AGENT, MAX_MESSAGE_BYTES, MAX_NAMED_CONFLICTS
 from synapse_git.explain import said
-from synapse_git.protocol import WirePath, from_wire
+from synapse_git.protocol.path import WirePath, from_wire
 from synapse_git.scope import show
 from synapse_hub.core.claim import Claim, peer_of
 from synapse_hub.core.events import AnyEvent

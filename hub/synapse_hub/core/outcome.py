@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from synapse_git.protocol import paths_to_wire
+from synapse_git.protocol.path import paths_to_wire
 from synapse_hub.core.claim import Claim
 from synapse_hub.core.events import AnyEvent
 from synapse_hub.core.events.base import Holder

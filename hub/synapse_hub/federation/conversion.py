@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from synapse_git.governed import canonical
-from synapse_git.protocol import from_wire
+from synapse_git.protocol.path import from_wire
 from synapse_hub.core.claim import Claim
 from synapse_hub.core.commands import ReleaseClaim, SaveCheckpoint, TakeClaim, UpdateTask
 from synapse_hub.core.outcome import Refusal

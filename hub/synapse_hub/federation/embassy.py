@@ -19,7 +19,7 @@ from synapse_git.constants import (
     OWNER_VERDICT_DEADLINE_SECONDS,
     RECEIPT_REFRESH_SECONDS,
 )
-from synapse_git.protocol import PATHS_TYPE
+from synapse_git.protocol.path import PATHS_TYPE
 from synapse_hub.core.commands import AnyCommand
 from synapse_hub.core.guard import Question
 from synapse_hub.core.outcome import Refusal

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from synapse_git.constants import MAX_BODY_BYTES
-from synapse_git.protocol import Body
+from synapse_git.protocol.body import Body
 from synapse_hub.core.claim import Claim
 from synapse_hub.core.commands import InheritNamespace, KeptAnswer
 from synapse_hub.core.state import State

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from synapse_git.constants import OWNER_DEADLINE_SECONDS
-from synapse_git.protocol import TeamAdmitBody
+from synapse_git.protocol.team import TeamAdmitBody
 from synapse_hub.federation.identity import client_context, fingerprint
 from synapse_hub.federation.line import Broken, Line, NotConnected
 from synapse_hub.federation.link import Reply, Unreachable, read

@@ -10,7 +10,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synapse_git.protocol import TeamAdmitBody, TeamJoinBody
+from synapse_git.protocol.team import TeamAdmitBody, TeamJoinBody
 from synapse_hub import hubfile
 from synapse_hub.core.claim import Claim
 from synapse_hub.core.commands import YieldClaims

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from synapse_git import __version__
 from synapse_git.constants import WIRE_PROTOCOL_VERSION
 from synapse_git.errors import REASONS
-from synapse_git.protocol import PROBLEM_TYPE
+from synapse_git.protocol.body import PROBLEM_TYPE
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.hub import Answered
 

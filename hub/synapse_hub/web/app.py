@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
-from synapse_git.protocol import PROBLEM_TYPE
+from synapse_git.protocol.body import PROBLEM_TYPE
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.federation.names import translate
 from synapse_hub.web import (

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from synapse_git.constants import DEFAULT_RESOURCE_TTL_SECONDS
-from synapse_git.protocol import NoteBody, ResourceBody, WithdrawBody
+from synapse_git.protocol.talk import NoteBody, ResourceBody, WithdrawBody
 from synapse_hub.core.board import offer_document
 from synapse_hub.core.commands import AddNote, OfferResource, WithdrawResource
 from synapse_hub.core.lease import clamp_ttl

@@ -17,7 +17,8 @@ from starlette.responses import Response
 from synapse_git import scope
 from synapse_git.constants import MAX_WAIT_SECONDS
 from synapse_git.errors import InvalidScope
-from synapse_git.protocol import (
+from synapse_git.protocol.body import finite
+from synapse_git.protocol.claims import (
     CheckpointBody,
     ClaimBody,
     HandoffBody,
@@ -25,10 +26,8 @@ from synapse_git.protocol import (
     ReleaseBody,
     TaskBody,
     UpdateBody,
-    WirePath,
-    finite,
-    from_wire,
 )
+from synapse_git.protocol.path import WirePath, from_wire
 from synapse_hub.core import overlap
 from synapse_hub.core.claim import TaskKey
 from synapse_hub.core.commands import (

@@ -14,7 +14,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from starlette.requests import Request
 
 from synapse_git import scope
-from synapse_git.protocol import finite, from_wire
+from synapse_git.protocol.body import finite
+from synapse_git.protocol.path import from_wire
 from synapse_hub.closings import Closings
 from synapse_hub.core.claim import Claim, TaskKey, comparable
 from synapse_hub.web.desk import Desk, Rejected, header

@@ -6,7 +6,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synapse_git.protocol import TeamLeaveBody, TeamRemoveBody
+from synapse_git.protocol.team import TeamLeaveBody, TeamRemoveBody
 from synapse_hub.core.claim import peer_of
 from synapse_hub.core.commands import ReleaseClaim
 from synapse_hub.core.outcome import Refusal

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from starlette.requests import HTTPConnection, Request
 
 from synapse_git.constants import HUB_AGENT, MAX_BODY_BYTES, MAX_NAME_BYTES, MAX_NOTE_BYTES
-from synapse_git.protocol import Malformed, T, parse
+from synapse_git.protocol.body import Malformed, T, parse
 from synapse_hub.announcements import Announcements
 from synapse_hub.closings import Closings
 from synapse_hub.core.binding import impostor

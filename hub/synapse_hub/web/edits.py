@@ -9,7 +9,8 @@ from starlette.responses import Response
 
 from synapse_git import scope
 from synapse_git.errors import InvalidScope
-from synapse_git.protocol import EditsBody, WirePath, from_wire
+from synapse_git.protocol.path import WirePath, from_wire
+from synapse_git.protocol.watch import EditsBody
 from synapse_hub.core.attribution import Announced
 from synapse_hub.core.claim import tree_key
 from synapse_hub.core.commands import ExtendLeases

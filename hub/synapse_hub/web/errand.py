@@ -10,7 +10,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synapse_git.protocol import PROBLEM_TYPE
+from synapse_git.protocol.body import PROBLEM_TYPE
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.federation.errand import Errand
 from synapse_hub.hub import Answered

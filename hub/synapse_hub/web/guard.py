@@ -15,7 +15,9 @@ from starlette.responses import Response
 from synapse_git import scope
 from synapse_git.constants import MAX_PATH_BYTES
 from synapse_git.errors import InvalidScope
-from synapse_git.protocol import PATHS_TYPE, GuardBody, OverrideBody, finite, from_wire
+from synapse_git.protocol.body import finite
+from synapse_git.protocol.guard import GuardBody, OverrideBody
+from synapse_git.protocol.path import PATHS_TYPE, from_wire
 from synapse_hub.core.claim import tree_key
 from synapse_hub.core.commands import ClaimEdit, ExtendLeases, RecordOverride
 from synapse_hub.core.guard import Question, Verdict

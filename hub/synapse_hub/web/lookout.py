@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection
 from functools import partial
 
-from synapse_git.protocol import from_wire
+from synapse_git.protocol.path import from_wire
 from synapse_git.scope import to_bytes
 from synapse_hub.core.events.guard import WorktreeRegistered
 from synapse_hub.core.overlap import keys

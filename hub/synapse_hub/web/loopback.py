@@ -13,7 +13,7 @@ import socket
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from synapse_git.protocol import PATHS_TYPE
+from synapse_git.protocol.path import PATHS_TYPE
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.web.desk import PEER, Desk
 from synapse_hub.web.doors import turn_away

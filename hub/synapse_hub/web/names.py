@@ -7,7 +7,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synapse_git.protocol import ReclaimBody
+from synapse_git.protocol.talk import ReclaimBody
 from synapse_hub.core.commands import ReclaimName
 from synapse_hub.core.state import State
 from synapse_hub.web import answer

@@ -14,7 +14,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from synapse_git.constants import MAX_HEADER_BYTES, RECEIVE_DEADLINE_SECONDS
 from synapse_git.exchange import peer_uid
-from synapse_git.protocol import PATHS_TYPE
+from synapse_git.protocol.path import PATHS_TYPE
 from synapse_hub.web.desk import PEER
 
 # A stream of paths may be longer than other bodies, as long as it moves on, but not go on for ever.

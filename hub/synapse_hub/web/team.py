@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from synapse_git.governed import canonical
-from synapse_git.protocol import TeamInitBody
+from synapse_git.protocol.team import TeamInitBody
 from synapse_hub import hubfile
 from synapse_hub.core.commands import FreeNamespace
 from synapse_hub.hub import Answered

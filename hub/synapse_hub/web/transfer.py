@@ -9,7 +9,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synapse_git.protocol import TeamTransferBody
+from synapse_git.protocol.team import TeamTransferBody
 from synapse_hub import hubfile
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.core.team.transfer import inherits

@@ -10,15 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from synapse_git.constants import MAX_NAMED_CONFLICTS
-from synapse_git.protocol import (
-    ForeignEditBody,
-    QuarantinedBody,
-    SeenFile,
-    WatchedBody,
-    WatcherBody,
-    finite,
-    paths_to_wire,
-)
+from synapse_git.protocol.body import finite
+from synapse_git.protocol.path import paths_to_wire
+from synapse_git.protocol.watch import ForeignEditBody, QuarantinedBody, SeenFile, WatchedBody, WatcherBody
 from synapse_hub.core.attribution import Announced, Change
 from synapse_hub.core.claim import Claim, Held, tree_key
 from synapse_hub.core.commands import ExtendLeases, RecordForeignEdit

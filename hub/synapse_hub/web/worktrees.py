@@ -9,7 +9,8 @@ from starlette.responses import Response
 
 from synapse_git.constants import FOREIGN_EDIT_SHOWN_SECONDS
 from synapse_git.errors import InvalidScope
-from synapse_git.protocol import WirePath, WorktreeBody, from_wire
+from synapse_git.protocol.guard import WorktreeBody
+from synapse_git.protocol.path import WirePath, from_wire
 from synapse_hub.core import overlap
 from synapse_hub.core.commands import RegisterWorktree
 from synapse_hub.core.events.guard import ForeignEditSeen, WorktreeRegistered

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from synapse_git.protocol import WirePath
+from synapse_git.protocol.path import WirePath
 from synapse_hub.core.claim import Claim
 from synapse_hub.core.events.base import Event, Holder
 

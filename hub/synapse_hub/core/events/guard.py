@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synapse_git.protocol import WirePath
+from synapse_git.protocol.path import WirePath
 from synapse_hub.core.events.base import Event, Holder
 
 

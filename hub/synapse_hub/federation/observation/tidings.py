@@ -13,7 +13,7 @@ from typing import assert_never
 import msgspec
 
 from synapse_git.constants import HUB_AGENT
-from synapse_git.protocol import WirePath
+from synapse_git.protocol.path import WirePath
 from synapse_hub.core.claim import Claim, TaskKey, peer_of
 from synapse_hub.core.events import AnyEvent
 from synapse_hub.core.events.claims import (

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import msgspec
 
 from synapse_git.constants import MAX_OBSERVED_CLAIMS
-from synapse_git.protocol import from_wire
+from synapse_git.protocol.path import from_wire
 from synapse_git.scope import ROOT
 from synapse_hub.core.claim import TaskKey, TreeKey, comparable, tree_key
 from synapse_hub.federation.observation.tidings import (

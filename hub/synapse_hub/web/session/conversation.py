@@ -20,12 +20,11 @@ from synapse_git.constants import (
     NAME_OWNED_CLOSE_CODE,
     RECEIVE_DEADLINE_SECONDS,
 )
-from synapse_git.protocol import (
+from synapse_git.protocol.body import Malformed
+from synapse_git.protocol.session import (
     AckFrame,
     AnyFrame,
     ChatFrame,
-    Malformed,
-    MessageBody,
     PresenceFrame,
     ProveFrame,
     RegisterFrame,
@@ -33,6 +32,7 @@ from synapse_git.protocol import (
     parse_frame,
     proof_statement,
 )
+from synapse_git.protocol.talk import MessageBody
 from synapse_hub.core.commands import Acknowledge, BindName, ReleaseName
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.hub import Answered

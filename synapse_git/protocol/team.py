@@ -1,0 +1,68 @@
+"""How hubs come together and part."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from synapse_git.protocol.body import Body
+
+
+class TeamInitBody(Body, frozen=True, kw_only=True):
+    """``listen``: ``HOST:PORT`` for peers; ``name``: what this hub is called among them; '' leaves either as it is."""
+
+    namespace: str
+    listen: str = ""
+    remotes: list[str] = msgspec.field(default_factory=list)
+    exclusion: Literal["", "repository", "worktree"] = ""
+    name: str = ""
+
+
+class LocalRepository(Body, frozen=True, kw_only=True):
+    """A repository that no team shares yet: the ``local:`` namespace its claims are in, the URLs of its remotes."""
+
+    namespace: str
+    remotes: list[str]
+
+
+class TeamJoinBody(Body, frozen=True, kw_only=True):
+    """``repositories``: those of this machine with claims in them; ``convert``: have the owner take these over."""
+
+    url: str
+    token: str
+    listen: str = ""
+    name: str = ""
+    repositories: list[LocalRepository] = msgspec.field(default_factory=list)
+    convert: bool = False
+
+
+class TeamAdmitBody(Body, frozen=True, kw_only=True):
+    """A hub that asks to be let in; ``url`` and ``certificate`` are '' where it takes no requests.
+
+    ``look``: it only wants to know into what, and the secret is not used up.
+    """
+
+    secret: str
+    id: str
+    key: str
+    url: str = ""
+    certificate: str = ""
+    look: bool = False
+
+
+class TeamTransferBody(Body, frozen=True, kw_only=True):
+    """``to``: the hub that is to own it; ``from_dead``: this one, and the owner so far is gone for good."""
+
+    namespace: str
+    to: str
+    from_dead: bool = False
+
+
+class TeamRemoveBody(Body, frozen=True, kw_only=True):
+    namespace: str
+    hub: str
+
+
+class TeamLeaveBody(Body, frozen=True, kw_only=True):
+    namespace: str
