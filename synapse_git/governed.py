@@ -32,7 +32,7 @@ class Entry:
 def read(state: str) -> list[Entry]:
     """What is written down in the state directory."""
     try:
-        lines = content.read(address.namespaces_file(state), _MOST_BYTES).decode().splitlines()
+        lines = content.read(address.namespaces_file(state), _MOST_BYTES).decode().split("\n")
     except (OSError, UnicodeDecodeError):
         return []
     rows = [line.split("\t") for line in lines]

@@ -131,12 +131,15 @@ class Box:
         self.done("git", "commit", "-qm", "base", cwd=root)
         return root
 
+    def address(self) -> str:
+        """The recorded socket. Raises: FileNotFoundError, where no hub ever ran."""
+        return os.fsdecode((self.state / "address").read_bytes().removesuffix(b"\n"))
+
     def hub_pid(self) -> int:
         """The process that serves the recorded socket, by the kernel's word; 0 if none does."""
         try:
-            recorded = (self.state / "address").read_bytes().removesuffix(b"\n")
             with socket.socket(socket.AF_UNIX) as line:
-                line.connect(os.fsdecode(recorded))
+                line.connect(self.address())
                 return _peer_pid(line)
         except OSError:
             return 0

@@ -70,7 +70,7 @@ class Judgement:
         # The shims see an id that is made in this very git dir, not one in a superproject's.
         self._sound = self._sound and bool(namespace) and bool(tree or here.outer is here)
         self._elsewhere = here.owned_elsewhere()
-        self._began = _uptime()
+        self._began = _uptime() if self._elsewhere else 0.0
         if not self._sound:
             return
         former = self._former()

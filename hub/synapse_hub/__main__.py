@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 
 import uvicorn
 
@@ -25,6 +26,7 @@ from synapse_git.starter import log_file
 from synapse_hub import spool
 from synapse_hub.clock import open_clock
 from synapse_hub.core.claim import TreeKey
+from synapse_hub.core.state import State
 from synapse_hub.federation.team import Team
 from synapse_hub.filesystem import refuse_network_disk
 from synapse_hub.hub import Hub
@@ -117,27 +119,14 @@ def _run(state: str) -> None:
     os.makedirs(state, mode=0o700, exist_ok=True)
     refuse_network_disk(state)
     lock = _lock(state)
-    # The state is a million small immutable objects without cycles. Walking them again and again made a replay of
-    # 100,000 claims seven times slower, so the collector leaves them alone and looks at younger ones only.
-    gc.disable()
     journal = Journal(state)
-    replayed = journal.replay()
-    gc.freeze()
-    gc.set_threshold(20_000, 50, 100)
-    gc.enable()
-    clock = open_clock(state, replayed.last_at)
+    replayed = _replay(journal)
     desk: Desk
-
-    def on_grant(trees: Sequence[TreeKey]) -> None:
-        for namespace, tree in trees:
-            with suppress(OSError):
-                os.unlink(address.generation_file(state, namespace, tree))
-
     hub = Hub(
         journal,
-        clock,
+        open_clock(state, replayed.last_at),
         state=replayed,
-        on_grant=on_grant,
+        on_grant=partial(_forget_generations, state),
         on_publish=lambda events: desk.wake(events),
         # What was committed is in the journal; the next client starts another hub.
         on_bug=lambda: os._exit(EXIT_BUG),
@@ -173,6 +162,25 @@ def _run(state: str) -> None:
         remove(path)
         os.close(lock)
     log.info("hub ended at event %d", hub.state.seq)
+
+
+def _replay(journal: Journal) -> State:
+    """The state is a million small immutable objects without cycles. Walking them again and again made a replay of
+    100,000 claims seven times slower, so the collector leaves them alone and looks at younger ones only.
+    """
+    gc.disable()
+    replayed = journal.replay()
+    gc.freeze()
+    gc.set_threshold(20_000, 50, 100)
+    gc.enable()
+    return replayed
+
+
+def _forget_generations(state: str, trees: Sequence[TreeKey]) -> None:
+    """Something was granted in ``trees``: what hooks judged there before holds no more."""
+    for namespace, tree in trees:
+        with suppress(OSError):
+            os.unlink(address.generation_file(state, namespace, tree))
 
 
 def _lock(state: str, patience_s: float = _TAKEOVER_S) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import selectors
 import socket
 import statistics
@@ -23,7 +22,7 @@ GOAL = 0.5
 def rows(box: Box) -> list[Row]:
     """One row: each client takes its own tasks again and again, on a path that is new each time."""
     box.done("synapse-git", "hub", "start")
-    path = os.fsdecode((box.state / "address").read_bytes().removesuffix(b"\n"))
+    path = box.address()
     claims, pings = [], []
     for _ in range(ROUNDS):
         pings.append(_rate(path, _pings))

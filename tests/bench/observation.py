@@ -14,7 +14,7 @@ from synapse_hub.hub import Answered, Hub
 from synapse_hub.journal.journal import Journal
 from tests.bench.measure import Row
 from tests.box import Box
-from tests.team.hosts import NAMESPACE, Host, found, join, origin
+from tests.team.hosts import NAMESPACE, Host, pair
 
 CLAIMS = 100_000
 LIMIT_S = 10.0
@@ -26,12 +26,7 @@ _STEP_S = 0.05
 
 def rows(box: Box) -> list[Row]:
     """Limits instead of floors. Two hubs on one machine, over TLS on the loopback."""
-    upstream = origin(box)
-    with Host(box.cwd, "a") as a, Host(box.cwd, "b") as b:
-        a.clone(upstream)
-        b.clone(upstream)
-        if (joined := join(b, *found(a))).code:
-            raise RuntimeError(joined.text)
+    with pair(box, box.cwd) as (a, b):
         a.stop_hub()
         b.stop_hub()
         _fill(a.state)

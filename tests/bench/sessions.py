@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import statistics
 import time
 from collections.abc import AsyncIterator
@@ -28,7 +27,7 @@ _PATIENCE_S = 120.0
 def rows(box: Box) -> list[Row]:
     """The slowest of a hundred claims beside the usual one of an idle hub; memory beside its limit."""
     box.done("synapse-git", "hub", "start")
-    path = os.fsdecode((box.state / "address").read_bytes().removesuffix(b"\n"))
+    path = box.address()
     idle = statistics.median(_claims(path))
     before = _resident_kb(box)
     p99, after = asyncio.run(_crowded(box, path))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.bench.measure import Action, Row, medians, process
 from tests.box import Box
-from tests.team.hosts import NAMESPACE, Host, found, join, origin
+from tests.team.hosts import NAMESPACE, Host, pair
 
 CLAIMS = 400
 COMMITS = 30
@@ -21,12 +21,7 @@ COMMIT_GOAL = 1.1
 
 def rows(box: Box) -> list[Row]:
     """Two hubs on one machine, over TLS on the loopback; what is local is asked of the same hub."""
-    upstream = origin(box)
-    with Host(box.cwd, "a") as a, Host(box.cwd, "b") as b:
-        a.clone(upstream)
-        b.clone(upstream)
-        if (joined := join(b, *found(a))).code:
-            raise RuntimeError(joined.text)
+    with pair(box, box.cwd) as (_, b):
         return [_claims(b), _commits(b)]
 
 

@@ -322,7 +322,7 @@ def test_a_bug_in_the_writer_ends_the_hub_instead_of_leaving_everyone_waiting(
     hub = Hub(log, FakeClock(), state=log.replay(), on_bug=told.set)
     hub.start()
     hub.submit(SaveCheckpoint(**TASK, data=object()), lambda _: None)
-    hub.submit(None, lambda _: None)  # type: ignore[arg-type]
+    hub.submit(None, lambda _: None)  # type: ignore[arg-type]  # a bug is what is tried
     assert told.wait(10)
     hub._writer.join(10)
     log.close()

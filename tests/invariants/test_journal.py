@@ -17,7 +17,7 @@ import pytest
 from synapse_git.constants import IDEMPOTENCY_RETENTION_SECONDS
 from synapse_hub.core.commands import ExpireDue, ProbeJournal, RecordDenial, RecordOverride
 from synapse_hub.core.state import State
-from synapse_hub.hub import Answered
+from synapse_hub.hub import Answered, Hub
 from synapse_hub.journal.journal import Journal, JournalBroken
 from synapse_hub.journal.record import Record
 from synapse_hub.journal.sqlite import SqliteStore
@@ -95,11 +95,11 @@ def test_inv_ja_2_a_commit_that_raised_but_happened_is_found_on_the_disk(tmp_pat
     assert (tmp_path / "journal.db.suspect").exists()
 
 
-def wait_until_granting(hub: object) -> ProbeJournal:
+def wait_until_granting(hub: Hub) -> ProbeJournal:
     """The writer recovers right after it answered, so the next command finds it granting again."""
     pause = threading.Event()
     for _ in range(500):
-        if hub.granting:  # type: ignore[attr-defined]
+        if hub.granting:
             break
         pause.wait(0.01)
     return ProbeJournal()

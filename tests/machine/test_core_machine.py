@@ -156,7 +156,7 @@ class CoreMachine(RuleBasedStateMachine):
             outcome = self.do(sent)
             assert outcome.events in ((), [])
             same = known[1][0] == sent.digest
-            assert isinstance(outcome, Decided) if same else outcome.reason == "IDEMPOTENCY_CONFLICT"  # type: ignore[union-attr]
+            assert isinstance(outcome, Decided) if same else outcome.reason == "IDEMPOTENCY_CONFLICT"  # type: ignore[union-attr]  # else a refusal
             return
         expected = self.shadow.claim(self.now, agent, "uid:1", key, None, paths, 60.0, False)
         outcome = self.do(sent)

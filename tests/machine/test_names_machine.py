@@ -7,15 +7,14 @@ from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import invariant, rule
 
 from synapse_git.constants import DEFAULT_LEASE_OFFLINE_TTL
 from synapse_hub.core.commands import AnyCommand, BindName, EndSessions, ReclaimName, ReleaseName, SendMessage
-from synapse_hub.core.decide import decide
-from synapse_hub.core.outcome import Outcome, Refusal
+from synapse_hub.core.outcome import Refusal
 from synapse_hub.core.state import State, apply_all
-from synapse_hub.journal.record import GENESIS, Record, seal
 from synapse_hub.journal.snapshot import capture, restore
+from tests.machine.core import CoreMachine
 
 NAMES = st.sampled_from(["ana", "ben"])
 SECRETS = st.sampled_from(["s1", "s2"])
@@ -32,14 +31,9 @@ class Owner:
     gone: float | None = None
 
 
-class NamesMachine(RuleBasedStateMachine):
-    """Drives `decide` and `apply`; every event also goes through its row in the journal and back."""
-
+class NamesMachine(CoreMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.state = State()
-        self.rows: list[Record] = []
-        self.now = 1000.0
         self.owners: dict[str, Owner] = {}
         # name → key and the user who pinned it.
         self.pins: dict[str, tuple[str, str]] = {}
@@ -48,15 +42,6 @@ class NamesMachine(RuleBasedStateMachine):
         found = self.owners.get(name)
         over = found is None or (found.gone is not None and self.now >= found.gone + DEFAULT_LEASE_OFFLINE_TTL)
         return None if over else found
-
-    def do(self, command: AnyCommand) -> Outcome:
-        outcome = decide(self.state, command, self.now)
-        first = len(self.rows)
-        for event in outcome.events:
-            previous = self.rows[-1].hash if self.rows else GENESIS
-            self.rows.append(seal(event, len(self.rows) + 1, 1, "batch", previous))
-        self.state = apply_all(self.state, [row.event() for row in self.rows[first:]])
-        return outcome
 
     def reason(self, command: AnyCommand) -> str:
         outcome = self.do(command)

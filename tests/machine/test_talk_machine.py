@@ -7,25 +7,23 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import invariant, rule
 
 from synapse_git.constants import HUB_AGENT
 from synapse_hub.core import board, mail, messages
 from synapse_hub.core.commands import (
     Acknowledge,
     AddNote,
-    AnyCommand,
     OfferResource,
     RecordDenial,
     SendMessage,
     TakeClaim,
     WithdrawResource,
 )
-from synapse_hub.core.decide import decide
-from synapse_hub.core.outcome import Outcome, Refusal
+from synapse_hub.core.outcome import Refusal
 from synapse_hub.core.state import State, apply_all
-from synapse_hub.journal.record import GENESIS, Record, seal
 from synapse_hub.journal.snapshot import capture, restore
+from tests.machine.core import CoreMachine
 from tests.machine.shadow import Talk
 
 AGENTS = st.sampled_from(["ana", "ben", "cyd"])
@@ -45,9 +43,7 @@ BOUNDS = {
 }
 
 
-class TalkMachine(RuleBasedStateMachine):
-    """Drives `decide` and `apply`; every event also goes through its row in the journal and back."""
-
+class TalkMachine(CoreMachine):
     def __init__(self) -> None:
         super().__init__()
         self.patch = pytest.MonkeyPatch()
@@ -56,24 +52,12 @@ class TalkMachine(RuleBasedStateMachine):
             if hasattr(messages, name):
                 self.patch.setattr(messages, name, most)
         self.talk = Talk((4, 3, 5, 2, 2, 3, 4, 2), HUB_AGENT)
-        self.state = State()
-        self.rows: list[Record] = []
-        self.now = 1000.0
         self.tries = 0
         self.seen: dict[str, int] = {}
         claim = TakeClaim(
             agent="ana", principal="uid:1", namespace="", task_id="held", worktree="wt:1", paths=("src",), ttl_s=1e9
         )
         self.do(claim)
-
-    def do(self, command: AnyCommand) -> Outcome:
-        outcome = decide(self.state, command, self.now)
-        first = len(self.rows)
-        for event in outcome.events:
-            previous = self.rows[-1].hash if self.rows else GENESIS
-            self.rows.append(seal(event, len(self.rows) + 1, 1, "batch", previous))
-        self.state = apply_all(self.state, [row.event() for row in self.rows[first:]])
-        return outcome
 
     @rule(sender=AGENTS, to=st.none() | AGENTS, body=TEXTS, reached=st.booleans())
     def send(self, sender: str, to: str | None, body: str, reached: bool) -> None:

@@ -7,7 +7,8 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,18 @@ def found(owner: Host, *options: str) -> tuple[str, str]:
 
 def join(host: Host, url: str, token: str, *options: str) -> Result:
     return host.synapse("team", "join", url, "--name", host.name, *options, stdin=token.encode() + b"\n")
+
+
+@contextmanager
+def pair(box: Box, root: Path) -> Iterator[tuple[Host, Host]]:
+    """Host a, whose hub owns the namespace, and host b, which has joined; each with a clone of one repository."""
+    upstream = origin(box)
+    with Host(root, "a") as a, Host(root, "b") as b:
+        a.clone(upstream)
+        b.clone(upstream)
+        joined = join(b, *found(a))
+        assert joined.code == 0, joined.text
+        yield a, b
 
 
 def heard(host: Host) -> None:

@@ -52,7 +52,7 @@ def test_inv_mh_1_a_transfer_that_is_broken_off_anywhere_is_finished_by_typing_i
         broken_off(giver, heir, chance.choice((giver, heir)), chance.uniform(0.05, LONGEST_S))
         codes = [host.synapse("claim", "src", "-t", "all", agent="dan").code for host in (giver, heir)]
         assert 0 not in codes
-        until(lambda: giver.synapse("team", "transfer", NAMESPACE, heir.name).code == 0, 30)  # noqa: B023
+        until(lambda: giver.synapse("team", "transfer", NAMESPACE, heir.name).code == 0, 30)  # noqa: B023 - called at once
         assert owner(giver) == owner(heir) == heir.name
         assert epochs(heir) == before
         giver, heir = heir, giver

@@ -25,7 +25,7 @@ from synapse_hub.journal.snapshot import capture, restore
 from tests.faults.scale import times
 from tests.hub.desk import keyed, take
 from tests.team.moves import Mover, Moves
-from tests.team.world import NAMESPACE, Violation
+from tests.team.world import NAMESPACE, violates
 
 STEPS = 80
 SEEDS = times(400, 10_000)
@@ -33,19 +33,9 @@ SEEDS = times(400, 10_000)
 MOST = 20_000
 
 
-def violates(kind: type[Moves], seeds: range) -> int | None:
-    """The first seed with a history that breaks a rule."""
-    for seed in seeds:
-        try:
-            kind(seed).run(STEPS)
-        except Violation:
-            return seed
-    return None
-
-
 def test_inv_mh_1_no_history_of_transfers_has_two_owners_or_two_holders() -> None:
     """Handed on at once, back, twice, broken off by crashes and begun again: one owner or none, nothing done twice."""
-    assert violates(Moves, range(SEEDS)) is None
+    assert violates(Moves, range(SEEDS), STEPS) is None
 
 
 class GrantsOnTheAnnouncement(Moves):
@@ -124,7 +114,7 @@ BROKEN = {
 def test_a_transfer_with_one_rule_taken_out_is_found_out(kind: type[Moves]) -> None:
     """Some history breaks a rule; else these histories would prove nothing."""
     known = BROKEN[kind]
-    assert violates(kind, range(known, known + 1)) is not None or violates(kind, range(MOST)) is not None
+    assert violates(kind, range(known, known + 1), STEPS) is not None or violates(kind, range(MOST), STEPS) is not None
 
 
 def held(hub_id: str, seq: int, sent: float) -> KeepReceipt:

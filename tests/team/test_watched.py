@@ -24,7 +24,7 @@ def test_who_joins_after_the_installation_is_watched(team: tuple[Host, Host]) ->
         assert listed(host, host.repo)["namespace"] == NAMESPACE
         assert host.synapse("claim", f"src/{host.name}.py", agent="ana").code == 0
     for host in team:
-        until(lambda host=host: listed(host, host.repo)["watch"]["state"] == "live")  # type: ignore[misc]
+        until(lambda host=host: listed(host, host.repo)["watch"]["state"] == "live")  # type: ignore[misc]  # mypy infers no such lambda
 
 
 def test_other_clones_are_listed_anew_by_the_next_that_looks(box: Box, tmp_path: Path) -> None:

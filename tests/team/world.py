@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from synapse_git.constants import (
     CLOCK_DRIFT_SHARE,
@@ -46,6 +46,25 @@ _START = 1_000_000.0
 
 class Violation(Exception):
     """A rule was broken; the text says which."""
+
+
+class Play(Protocol):
+    """A history, made of the choices that a seed stands for."""
+
+    def __init__(self, seed: int) -> None: ...
+
+    def run(self, steps: int) -> None:
+        """Raises: Violation."""
+
+
+def violates(kind: type[Play], seeds: range, steps: int) -> int | None:
+    """The first seed with a history of so many steps that breaks a rule."""
+    for seed in seeds:
+        try:
+            kind(seed).run(steps)
+        except Violation:
+            return seed
+    return None
 
 
 class Machine:

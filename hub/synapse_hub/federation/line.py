@@ -120,7 +120,7 @@ class _Connection(asyncio.Protocol):
 
     # ---- called by the event loop ----
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # never another kind
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:

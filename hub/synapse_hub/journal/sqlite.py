@@ -37,11 +37,11 @@ CREATE TABLE IF NOT EXISTS probe (id INTEGER PRIMARY KEY CHECK (id = 1), count I
 _ROW_TYPES = (int, int, str, str, str, bytes)
 _SNAPSHOT_TYPES = (int, bytes, bytes, str)
 _INSERT = f"INSERT INTO events ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)"  # noqa: S608 - no input in it
-_PAGE = f"SELECT {_COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
+_PAGE = f"SELECT {_COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ?"  # noqa: S608 - as above
 _PAGE_WITH_HISTORY = f"""SELECT {_COLUMNS} FROM (
     SELECT * FROM (SELECT {_COLUMNS} FROM history WHERE seq > ?1 ORDER BY seq LIMIT ?2)
     UNION ALL SELECT * FROM (SELECT {_COLUMNS} FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2)
-) ORDER BY seq LIMIT ?2"""  # noqa: S608
+) ORDER BY seq LIMIT ?2"""  # noqa: S608 - as above
 
 
 class SqliteStore:
@@ -118,7 +118,7 @@ class SqliteStore:
             with _transaction(self._connection):
                 run = self._connection.execute
                 run(
-                    f"INSERT OR IGNORE INTO history SELECT {_COLUMNS} FROM events "  # noqa: S608
+                    f"INSERT OR IGNORE INTO history SELECT {_COLUMNS} FROM events "  # noqa: S608 - as above
                     f"WHERE seq <= ? AND kind IN ({marks})",
                     (last, *AUDIT_KINDS),
                 )
