@@ -39,6 +39,7 @@ QUICK = (
     "tests/team/test_moves.py",
     "tests/team/test_waiting.py",
     "tests/team/test_succession.py",
+    "tests/team/test_line.py",
 )
 WHOLE = Breakage("nothing broken", ())
 _AT_ONCE = 2

@@ -30,6 +30,7 @@ _FEDERATION = "hub/synapse_hub/federation/"
 SIGNATURE, NONCES = _FEDERATION + "signature.py", _FEDERATION + "nonces.py"
 FORM, FOREIGN = _FEDERATION + "form.py", _FEDERATION + "foreign.py"
 OWNERSHIP, RECEIPTS, FORWARD = (f"{_FEDERATION}{name}.py" for name in ("ownership", "receipts", "forward"))
+LINE = _FEDERATION + "line.py"
 TEAM, TEAM_STATE, TEAM_DECIDE = _FEDERATION + "team.py", _CORE + "team/state.py", _CORE + "team/decide.py"
 PARTY, SIGNED = "hub/synapse_hub/web/party.py", "hub/synapse_hub/web/signed.py"
 ATTRIBUTION, ANNOUNCEMENTS = _CORE + "attribution.py", "hub/synapse_hub/announcements.py"
@@ -412,6 +413,12 @@ _OBSERVATION = [
     broken("what has ended still covers", (VIEW, "            del here[key]\n            if not here:\n                del self._at[place]", "            pass")),
 ]  # fmt: skip
 
+_LINES = [
+    broken("a dead connection says nothing of the others", (LINE, "            self.close()\n            raise\n", "            raise\n")),
+    broken("an answer that comes late is the next one's", (LINE, "            connection.abort()\n            self.close()\n            raise\n", "            self._idle.append(connection)\n            raise\n")),
+    broken("whoever answers at an address is believed", (LINE, "ssl=self._secured)\n        except", "ssl=__import__('ssl')._create_unverified_context())\n        except")),
+]  # fmt: skip
+
 _TRANSFERS = [
     broken("a namespace is inherited again", (TRANSFER, "if known is not None and known.term >= term:", "if known is not None and known.term > term:")),
     broken("anybody gives a namespace away", (TRANSFER, "if known is None or known.owner != giver:", "if known is None:")),
@@ -442,6 +449,7 @@ BREAKAGES: tuple[Breakage, ...] = (
     *_NAMES,
     *_WATCHERS,
     *_OBSERVATION,
+    *_LINES,
     *_TRANSFERS,
 )
 

@@ -121,6 +121,19 @@ def test_a_question_that_is_given_up_leaves_no_answer_for_the_next(known: Identi
     asked(known, server, play)
 
 
+def test_a_question_that_is_given_up_takes_the_other_kept_connections_along(known: Identity) -> None:
+    """They may have died as silently, and each would cost another question its answer."""
+    server = Server(OK, b"HTTP/1.1 200 OK\r\n", OK)
+
+    async def play(line: Line) -> None:
+        assert set(await asyncio.gather(get(line), get(line))) == {b"hi"} and server.connections == 2
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(get(line), 0.1)
+        assert await get(line) == b"hi" and server.connections == 3
+
+    asked(known, server, play)
+
+
 def test_nothing_is_sent_to_who_is_not_there_or_another(known: Identity, tmp_path: Path) -> None:
     """Nobody listens; somebody listens under another certificate."""
     (tmp_path / "other").mkdir()

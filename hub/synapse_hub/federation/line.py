@@ -51,8 +51,10 @@ class Line:
         try:
             answer = await connection.exchange(written(self._authority, method, target, headers, body))
         except BaseException:
-            # An answer that comes later is an answer to nothing.
+            # An answer that comes later is an answer to nothing. What ended this connection, perhaps in silence, as a
+            # firewall that forgets does, has ended the others as well.
             connection.abort()
+            self.close()
             raise
         if connection.usable and len(self._idle) < _KEPT:
             self._idle.append(connection)
