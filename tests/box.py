@@ -57,12 +57,13 @@ class Box:
     """Use it as a context manager: leaving it stops its hub and removes its runtime directory.
 
     ``home``; ``state``: where the hub keeps its journal; ``cwd``: where commands run unless told otherwise;
-    ``env``: what they get, free for a test to change.
+    ``env``: what they get, ``within``: what stands before each, both free for a test to change.
     """
 
     def __init__(self, root: Path) -> None:
         self.home = root / "home"
         self.cwd = root / "work"
+        self.within: tuple[str, ...] = ()
         # Sockets have short names by law, temporary directories of tests do not.
         self._runtime = Path(tempfile.mkdtemp(prefix="box-", dir="/tmp"))
         self.env = _environment(self.home, self._runtime)
@@ -90,7 +91,7 @@ class Box:
         """Run a program and wait. ``agent`` sets SYNAPSE_AGENT, ``env`` is laid over the box's environment."""
         where = self.env | (env or {}) | ({"SYNAPSE_AGENT": agent} if agent else {})
         ended = subprocess.run(
-            [os.fsencode(part) for part in argv],
+            [os.fsencode(part) for part in (*self.within, *argv)],
             cwd=cwd or self.cwd,
             env=where,
             input=stdin,

@@ -63,9 +63,9 @@ def free_port() -> int:
         return port
 
 
-def found(owner: Host, *options: str) -> tuple[str, str]:
-    """Have ``owner`` own the namespace: the address and a token."""
-    told = owner.synapse("team", "init", NAMESPACE, "--listen", "127.0.0.1:0", "--name", owner.name, "--json", *options)
+def found(owner: Host, *options: str, at: str = "127.0.0.1") -> tuple[str, str]:
+    """Have ``owner`` own the namespace, listening ``at`` an address: its url and a token."""
+    told = owner.synapse("team", "init", NAMESPACE, "--listen", f"{at}:0", "--name", owner.name, "--json", *options)
     assert told.code == 0, told.text
     document = told.json()
     assert set(document) >= {"url", "token"}

@@ -1,0 +1,80 @@
+"""Hubs on machines whose network fails: links that are down, packets that get lost. Kernels, not a proxy, do it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.box import Box
+from tests.faults.scale import LONG
+from tests.team import network
+from tests.team.hosts import Host, found, join, origin, until
+from tests.team.network import Network
+
+missing = cache(network.missing)
+
+
+class Wired(NamedTuple):
+    """``hosts``: the owner first, by name in a ``net``."""
+
+    net: Network
+    hosts: tuple[Host, ...]
+
+
+@pytest.fixture
+def wired(box: Box, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Wired]:
+    """Hosts a, which owns the namespace, and b, or as many as the test asks for, on a network of their own."""
+    if why := missing():
+        pytest.skip(why)
+    upstream = origin(box)
+    with ExitStack() as stack:
+        net = stack.enter_context(Network())
+        hosts = [stack.enter_context(net.host(tmp_path, name)) for name in getattr(request, "param", "ab")]
+        for host in hosts:
+            host.clone(upstream)
+        for host in hosts[1:]:
+            joined = join(host, *found(hosts[0], at=net.address("a")))
+            assert joined.code == 0, joined.text
+        yield Wired(net, tuple(hosts))
+
+
+def established(host: Host) -> list[str]:
+    """The host's ports of connections to others."""
+    rows = [row.split() for row in host.done("cat", "/proc/self/net/tcp").splitlines()[1:]]
+    return [str(int(row[1].rpartition(":")[2], 16)) for row in rows if row[3] == "01"]
+
+
+def test_inv_mh_2_a_link_that_is_down_grants_nothing_and_lets_through_what_a_receipt_covers(wired: Wired) -> None:
+    """Until it is up again the owner grants to its own agents only; then both go on, and the later claim is refused."""
+    net, (a, b) = wired
+    assert b.synapse("claim", "src/a.py", "-t", "login", agent="ben").code == 0
+    net.unplug("b")
+    assert b.commit("src/a.py", "ben").code == 0
+    refused = b.commit("docs/guide.md", "ben")
+    assert refused.code == 1 and "OWNER_UNREACHABLE" in refused.text, refused.text
+    b.done("git", "reset", "-q", "--hard")
+    assert a.synapse("claim", "docs", "-t", "mine", agent="ana").code == 0
+    assert a.synapse("claim", "src", "--json", agent="ana").json()["conflicts"][0]["owner"] == "b/ben"
+    net.plug("b")
+    until(lambda: b.synapse("claim", "docs", "--json", agent="ben").json()["reason"] == "SCOPE_CONFLICT")
+    assert b.synapse("renew", "-t", "login", agent="ben").code == 0
+
+
+@pytest.mark.skipif(not LONG, reason="seconds: SYNAPSE_FAULTS=long")
+def test_connections_that_died_in_silence_cost_one_attempt(wired: Wired) -> None:
+    """As after a firewall forgot them: one request is not answered, the next goes over a connection of its own."""
+    net, (_, b) = wired
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(lambda name: b.synapse("claim", name, "-t", name, agent="ben").code == 0, "wxyz"))
+    ports = ", ".join(established(b))
+    assert ports.count(",") >= 2
+    net.drop(f"tcp sport {{ {ports} }}", f"tcp dport {{ {ports} }}")
+    lost = b.synapse("claim", "docs", "-t", "docs", "--json", agent="ben")
+    assert lost.code in (0, 3), lost.text
+    assert b.synapse("claim", "docs", "-t", "docs", agent="ben").code == 0
