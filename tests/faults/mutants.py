@@ -36,6 +36,7 @@ QUICK = (
     "tests/team/test_ownership.py",
     "tests/team/test_receipts.py",
     "tests/team/test_forwarding.py",
+    "tests/team/test_alike.py",
     "tests/team/test_moves.py",
     "tests/team/test_waiting.py",
     "tests/team/test_succession.py",

@@ -32,6 +32,7 @@ FORM, FOREIGN = _FEDERATION + "form.py", _FEDERATION + "foreign.py"
 OWNERSHIP, RECEIPTS, FORWARD = (f"{_FEDERATION}{name}.py" for name in ("ownership", "receipts", "forward"))
 LINE = _FEDERATION + "line.py"
 TEAM, TEAM_STATE, TEAM_DECIDE = _FEDERATION + "team.py", _CORE + "team/state.py", _CORE + "team/decide.py"
+KEY, NAMING = "hub/synapse_hub/web/key.py", _FEDERATION + "names.py"
 PARTY, SIGNED = "hub/synapse_hub/web/party.py", "hub/synapse_hub/web/signed.py"
 ATTRIBUTION, ANNOUNCEMENTS = _CORE + "attribution.py", "hub/synapse_hub/announcements.py"
 SWEEP = "hooks/synapse_hooks/tools/sweep.py"
@@ -210,8 +211,8 @@ _JOURNALS = [
 ]  # fmt: skip
 
 _WIRE = [
-    broken("a key counts for every agent on the wire", (ROUTES, 'sender = f"{principal(request)}/{command.agent}"', "sender = principal(request)")),
-    broken("a key counts for every user on the wire", (ROUTES, 'sender = f"{principal(request)}/{command.agent}"', "sender = command.agent")),
+    broken("a key counts for every agent on the wire", (KEY, 'sender = f"{principal(request)}/{command.agent}"', "sender = principal(request)")),
+    broken("a key counts for every user on the wire", (KEY, 'sender = f"{principal(request)}/{command.agent}"', "sender = command.agent")),
     broken("the principal is what the client says", (ROUTES, "        principal=principal(request),\n", "        principal=body.agent,\n")),
     broken("dead leases are listed", (ROUTES, "    claim = state.live(key, now) or state.team.held(key, now)\n    if claim is None:", "    claim = state.claims.get(key)\n    if claim is None:")),
     broken("force needs no reason", (ROUTES, "if body.force and not reason.strip():", "if body.force and reason is None:")),
@@ -261,9 +262,15 @@ _TEAMS = [
     broken("any peer is served", (TEAM, "entry.owner == self.id and peer in entry.members", "entry.owner == self.id")),
     broken("more than one hop", (TEAM, "return entry is not None and entry.owner == self.id and peer", "return entry is not None and peer")),
     broken("peers need not be members", (PARTY, "if hub and not desk.team.member(hub, namespace):", "if hub and not namespace:")),
-    broken("a peer's agent speaks for this hub's", (PARTY, "        return desk.team.from_peer(hub, name)\n", "        return name\n")),
+    broken("a peer's agent speaks for this hub's", (PARTY, "_spoken(request, desk.team.from_peer(hub, name))", "_spoken(request, name)")),
     broken("agents here speak for a peer's", (PARTY, "if desk.team.foreign(name):", "if not name:")),
-    broken("a peer's principals are this hub's", (PARTY, 'return f"{hub}/{said}"', "return said")),
+    broken("a peer's principals are this hub's", (PARTY, 'return _spoken(request, f"{hub}/{said}")', "return said")),
+    broken("a key between hubs has to be plain", (KEY, "plain = key.isascii() and key.isprintable()", "plain = True")),
+    broken("words for another hub name agents as here", (NAMING, "_reworded(told[member],", "str(told[member] or")),
+    broken("what goes back through another hub is not looked at", ("hub/synapse_hub/web/closing.py", " or state.team.held(key, now)", "")),
+    broken("an edit allowed through another hub is not announced", ("hub/synapse_hub/web/guard.py", 'response.headers.get("synapse-verdict", "refuse") != "refuse"', "False")),
+    broken("at home an agent's full name is another's", (NAMING, "return rest if rest and hub == me else name", "return name")),
+    broken("the hub's own name can be had in full", (PARTY, "agent_name(min(name, meant, key=len))", "agent_name(name)")),
     broken("peers may ask for anything", (SIGNED, 'if (scope["method"], scope["path"]) not in self._routes:', "if not self._routes:")),
     broken("a peer has no cap", (CLAIMS, "if held < MAX_CLAIMS_PER_PEER:", "if held < 99_999:")),
     broken("a receipt counts as long as the lease", (RECEIPTS, "(1 - CLOCK_DRIFT_SHARE), RECEIPT_VALIDITY_SECONDS)", "(1 - CLOCK_DRIFT_SHARE), 1e9)")),

@@ -115,7 +115,8 @@ class Side:
         async def as_user(scope: Any, receive: Any, send: Any) -> None:
             await self._app({**scope, PEER: 1}, receive, send)
 
-        given = {"content-type": "application/json"} | {name.replace("_", "-"): said for name, said in headers.items()}
+        named = {name.replace("_", "-"): said for name, said in headers.items()}
+        given = httpx.Headers({"content-type": "application/json"} | named, encoding="latin-1")
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=as_user), base_url="http://hub") as client:
             return await client.request("POST", target, content=json.dumps(body).encode(), headers=given)
 

@@ -6,6 +6,7 @@ agents.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -17,10 +18,17 @@ def from_peer(peer: str, name: str) -> str:
 
 def addressed(peer: str, me: str, peers: Collection[str], name: str) -> str:
     """Whom an agent of ``peer`` means by ``name``: a colleague of its own, unless it names another hub."""
+    own = at_home(me, name)
+    if own != name:
+        return own
     hub, _, rest = name.partition("/")
-    if rest and hub == me:
-        return rest
     return name if rest and hub in peers else from_peer(peer, name)
+
+
+def at_home(me: str, name: str) -> str:
+    """An agent as it is called on its own machine, where somebody there calls it as others do."""
+    hub, _, rest = name.partition("/")
+    return rest if rest and hub == me else name
 
 
 def seen_by(peer: str, me: str, peers: Collection[str], name: str) -> str:
@@ -48,3 +56,25 @@ def translate(document: dict[str, Any], say: Callable[[str], str]) -> dict[str, 
         if isinstance(told.get(member), list):
             told[member] = [translate(item, say) for item in told[member]]
     return told
+
+
+def retold(document: dict[str, Any], hub: str, say: Callable[[str], str], spoken: Collection[str]) -> dict[str, Any]:
+    """As `translate`, for ``hub``, and the words of a refusal likewise.
+
+    ``spoken``: whom the request named, as they are called here.
+    """
+    owners = [str(one.get("owner")) for one in document.get("conflicts", ())]
+    told = translate(document, say)
+    # What a holder on another machine is to type names the asker as it is called there.
+    typed_there = bool(owners) and not owners[0].startswith(f"{hub}/")
+    for member, named in (("detail", spoken), ("fix", () if typed_there else spoken)):
+        if isinstance(told.get(member), str):
+            told[member] = _reworded(told[member], {name: say(name) for name in (*owners, *named) if name})
+    return told
+
+
+def _reworded(text: str, called: dict[str, str]) -> str:
+    if not called:
+        return text
+    names = "|".join(re.escape(name) for name in sorted(called, key=len, reverse=True))
+    return re.sub(rf"(?<![\w/-])({names})(?![\w/-])", lambda found: called[found[0]], text)

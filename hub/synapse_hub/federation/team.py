@@ -171,8 +171,8 @@ class Team:
         return names.seen_by(peer, self.id, self.settled.peers, name)
 
     def addressed(self, peer: str, name: str) -> str:
-        """Whom an agent of ``peer`` means."""
-        return names.addressed(peer, self.id, self.settled.peers, name)
+        """Whom an agent of ``peer`` means, '' for one of this hub's."""
+        return names.addressed(peer, self.id, self.settled.peers, name) if peer else names.at_home(self.id, name)
 
     @property
     def identity(self) -> Identity:

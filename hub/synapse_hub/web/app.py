@@ -16,7 +16,7 @@ from starlette.websockets import WebSocket
 
 from synapse_git.protocol.body import PROBLEM_TYPE
 from synapse_hub.core.outcome import Refusal
-from synapse_hub.federation.names import translate
+from synapse_hub.federation.names import retold
 from synapse_hub.web import (
     admission,
     answer,
@@ -38,7 +38,7 @@ from synapse_hub.web import (
     worktrees,
 )
 from synapse_hub.web.desk import Desk, Rejected, asker
-from synapse_hub.web.party import peer
+from synapse_hub.web.party import peer, spoken
 from synapse_hub.web.session import conversation
 
 Handler = Callable[[Desk, Request], Awaitable[Response]]
@@ -111,11 +111,12 @@ def make_app(desk: Desk) -> Starlette:
     return Starlette(routes=routes, exception_handlers={HTTPException: unknown})
 
 
-def _told(desk: Desk, hub: str, response: Response) -> Response:
+def _told(desk: Desk, hub: str, request: Request, response: Response) -> Response:
     """An answer for another hub, with every agent as that one calls it."""
     if response.media_type in ("application/json", PROBLEM_TYPE):
         document = msgspec.json.decode(response.body, type=dict[str, Any])
-        response.body = msgspec.json.encode(translate(document, lambda name: desk.team.seen_by(hub, name)))
+        told = retold(document, hub, lambda name: desk.team.seen_by(hub, name), spoken(request))
+        response.body = msgspec.json.encode(told)
         response.headers["content-length"] = str(len(response.body))
     return response
 
@@ -129,7 +130,7 @@ def _endpoint(desk: Desk, handler: Handler) -> Callable[[Request], Awaitable[Res
         except ClientDisconnect:
             return Response(status_code=499)
         if hub := peer(request):
-            return _told(desk, hub, response)
+            return _told(desk, hub, request, response)
         if pending := desk.hub.state.mail.pending(asker(request), desk.hub.now()):
             response.headers["Synapse-Pending"] = str(pending)
         return response

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 import heapq
 from collections.abc import Iterable
 from itertools import chain
@@ -34,7 +33,6 @@ from synapse_hub.core.commands import (
     FamilyCommand,
     HandOff,
     Heartbeat,
-    Keyed,
     ReleaseClaim,
     SaveCheckpoint,
     TakeClaim,
@@ -46,8 +44,9 @@ from synapse_hub.core.state import State
 from synapse_hub.hub import Answered
 from synapse_hub.web import answer
 from synapse_hub.web.closing import closing
-from synapse_hub.web.desk import Desk, Rejected, header, label, read, remark, session, task_name
+from synapse_hub.web.desk import Desk, Rejected, label, read, remark, session, task_name
 from synapse_hub.web.errand import Errand, extended, forwarded
+from synapse_hub.web.key import keyed
 from synapse_hub.web.party import named, owner, peer, principal, recipient
 
 _DEFAULT_PAGE = 100
@@ -71,12 +70,12 @@ async def claim(desk: Desk, request: Request) -> Response:
         note=remark(body.note),
     )
     wait_s = min(max(finite(body.wait_s, 0.0), 0.0), MAX_WAIT_SECONDS)
-    keyed = _keyed(request, "claim", raw, command)
+    once = keyed(request, "claim", raw, command)
     errand = Errand("claim", raw, command, command.principal, wait_s=wait_s)
-    if abroad := owner(desk, request, command.namespace):
-        return await forwarded(desk, request, abroad, errand)
     with closing(desk, request, (command.namespace, command.task_id), command.paths or ()):
-        answered = await (desk.transact_patiently(keyed, request, wait_s) if wait_s else desk.transact(keyed))
+        if abroad := owner(desk, request, command.namespace):
+            return await forwarded(desk, request, abroad, errand)
+        answered = await (desk.transact_patiently(once, request, wait_s) if wait_s else desk.transact(once))
     if abroad := _gone(desk, request, answered, command):
         return await forwarded(desk, request, abroad, errand)
     tree = command.worktree or ""
@@ -143,11 +142,11 @@ def _task(desk: Desk, request: Request, body: TaskBody) -> dict[str, Any]:
 
 
 async def _decided(desk: Desk, request: Request, verb: str, raw: bytes, command: FamilyCommand) -> Response:
-    keyed = _keyed(request, verb, raw, command)
+    once = keyed(request, verb, raw, command)
     errand = Errand(verb, raw, command, principal(request))
     if abroad := owner(desk, request, command.namespace):
         return await forwarded(desk, request, abroad, errand)
-    answered = await desk.transact(keyed)
+    answered = await desk.transact(once)
     if abroad := _gone(desk, request, answered, command):
         return await forwarded(desk, request, abroad, errand)
     return answer.of(answered, hub_id=desk.hub.hub_id)
@@ -169,18 +168,6 @@ async def heartbeat(desk: Desk, request: Request) -> Response:
     agent = named(desk, request, body.agent)
     command = Heartbeat(agent=agent, session=session(request))
     return await extended(desk, request, agent, await desk.transact(command))
-
-
-def _keyed(request: Request, verb: str, raw: bytes, command: FamilyCommand) -> Keyed | FamilyCommand:
-    """Spec: INV-CR-1. The key counts within its principal, agent and verb."""
-    key = header(request, b"idempotency-key")
-    if key is None:
-        return command
-    if not 0 < len(key) <= 255:
-        raise Rejected("INVALID_REQUEST", "an Idempotency-Key is 1 to 255 characters")
-    digest = hashlib.sha256(raw).hexdigest()
-    sender = f"{principal(request)}/{command.agent}"
-    return Keyed(sender=sender, verb=verb, key=key, digest=digest, command=command)
 
 
 def declared(paths: Iterable[WirePath]) -> tuple[str, ...]:

@@ -27,7 +27,8 @@ _NOTHING = nullcontext()
 def closing(desk: Desk, request: Request, key: TaskKey, kept: Iterable[str]) -> AbstractContextManager[None]:
     """While the claim ``key`` is given back, but for ``kept``. Raises: Rejected."""
     since = _since(request)
-    claim = desk.hub.state.live(key, desk.hub.now())
+    state, now = desk.hub.state, desk.hub.now()
+    claim = state.live(key, now) or state.team.held(key, now)
     if since is None or claim is None:
         return _NOTHING
     if _edited(desk, claim, set(kept), since):

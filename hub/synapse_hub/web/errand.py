@@ -16,6 +16,7 @@ from synapse_hub.federation.errand import Errand
 from synapse_hub.hub import Answered
 from synapse_hub.web import answer
 from synapse_hub.web.desk import Desk, admit, disconnected
+from synapse_hub.web.key import given_key
 
 if TYPE_CHECKING:
     from synapse_hub.federation.link import Reply
@@ -30,7 +31,7 @@ async def forwarded(desk: Desk, request: Request, peer: str, errand: Errand) -> 
         Rejected: the agent's name belongs to another session here.
     """
     admit(request, desk.hub.state, errand.command.agent, desk.hub.now())
-    errand = msgspec.structs.replace(errand, key=request.headers.get("idempotency-key", ""))
+    errand = msgspec.structs.replace(errand, key=given_key(request))
     carried = desk.embassy.forward(peer, errand)
     found = await (_while_connected(request, carried) if errand.wait_s else carried)
     if isinstance(found, Answered):

@@ -74,6 +74,8 @@ async def guard(desk: Desk, request: Request) -> Response:
         desk.announcements.enter(tree_key(question.namespace, question.worktree), question.agent, verdict.now)
     if abroad and not verdict.refused:
         response = await abroad.answered(verdict, claims=claims, asking=asking)
+        if not asking and response.headers.get("synapse-verdict", "refuse") != "refuse":
+            intend(desk, question, edited[:_MOST_EDITED], verdict.now)
         if claims:
             response.headers.update(_unlisted(desk, question))
         return response

@@ -11,6 +11,8 @@ from synapse_git.constants import MAX_NAME_BYTES
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.web.desk import HUB, PEER, Desk, Rejected, agent_name
 
+_SPOKEN = "synapse.spoken_names"
+
 
 def peer(request: HTTPConnection) -> str:
     """The hub that asks, '' for a client of this machine."""
@@ -23,7 +25,7 @@ def principal(request: HTTPConnection) -> str:
         said = request.headers.get("synapse-principal", "")
         if not said or "/" in said or not said.isprintable() or len(said) > MAX_NAME_BYTES:
             raise Rejected("INVALID_REQUEST", "Synapse-Principal says on whose behalf a hub asks")
-        return f"{hub}/{said}"
+        return _spoken(request, f"{hub}/{said}")
     uid = request.scope.get(PEER)
     if uid is None:
         raise Rejected("NOT_AUTHORISED", "the connection does not say who is asking", "Use the hub's Unix socket")
@@ -34,7 +36,7 @@ def named(desk: Desk, request: HTTPConnection, name: str) -> str:
     """An agent that the asker speaks for, as it is called here. Raises: Rejected."""
     agent_name(name)
     if hub := peer(request):
-        return desk.team.from_peer(hub, name)
+        return _spoken(request, desk.team.from_peer(hub, name))
     if desk.team.foreign(name):
         raise Rejected(
             "NAME_OWNED",
@@ -45,10 +47,20 @@ def named(desk: Desk, request: HTTPConnection, name: str) -> str:
 
 
 def recipient(desk: Desk, request: HTTPConnection, name: str) -> str:
-    """An agent that the asker means. Raises: Rejected."""
-    agent_name(name)
-    hub = peer(request)
-    return desk.team.addressed(hub, name) if hub else name
+    """An agent that the asker means, as it is called here. Raises: Rejected."""
+    meant = desk.team.addressed(peer(request), name)
+    agent_name(min(name, meant, key=len))  # without the name of its hub it has to be one as well
+    return _spoken(request, meant)
+
+
+def spoken(request: HTTPConnection) -> list[str]:
+    """Whom the request has named so far, as they are called here."""
+    return list(request.scope.get(_SPOKEN, ()))
+
+
+def _spoken(request: HTTPConnection, name: str) -> str:
+    request.scope.setdefault(_SPOKEN, []).append(name)
+    return name
 
 
 def owner(desk: Desk, request: HTTPConnection, namespace: str) -> str:
