@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 LAUNCHER = "agent-hook"
 """The file that every harness starts."""
 
-_LARGEST = 4 * 1024 * 1024
+LARGEST = 4 * 1024 * 1024
+"""Bytes of a configuration that are looked at."""
 
 
 class Place:
@@ -86,7 +87,7 @@ def _starts(launcher: str) -> bool:
     found = {b"python": os.devnull, b"launch": ""}
     try:
         with open(launcher, "rb") as file:
-            lines = file.read(_LARGEST).split(b"\n")
+            lines = file.read(LARGEST).split(b"\n")
     except OSError:
         return False
     for line in lines:
@@ -101,6 +102,6 @@ def _starts(launcher: str) -> bool:
 def _names_us(path: str) -> bool:
     try:
         with open(path, "rb") as file:
-            return f"/{address.APP}/{LAUNCHER}".encode() in file.read(_LARGEST)
+            return f"/{address.APP}/{LAUNCHER}".encode() in file.read(LARGEST)
     except OSError:
         return False

@@ -146,7 +146,7 @@ VERBS = (
         status,
         summary="Which coding agents have them.",
         help="Say of each coding agent whether it is there and whether its hooks are installed, of another version, "
-        "missing, or in a file that is broken.",
+        "missing, in a file that is broken, or kept from running by a setting, and by which.",
         argument=_ALL,
         options=_SCOPES,
         examples=(("agents status", "of all, for this project and for you"),),

@@ -67,6 +67,8 @@ def agents(call: Call, here: Checkout) -> Iterator[Finding]:
             if agent["state"] == "installed":
                 asking.add(name)
                 yield Finding(True, f"{name} asks before it edits ({agent['file']})")
+            elif agent["state"] == "off":
+                yield Finding(False, f"{name} may edit unasked ({agent['file']}): {agent['detail']}")
             elif agent["state"] in ("outdated", "broken"):
                 yield Finding(False, f"{name} may edit unasked: {agent['file']}: {agent['detail']}", install)
             elif scope_name == "user" and agent["found"] and name not in asking:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import client, equipment, explain, scope
+from synapse_git import client, equipment, explain, scope, switches
 from synapse_git.cli import glance, hosts, output, phrase, register, submodules, table
 from synapse_git.cli.verb import Option, Verb
 
@@ -71,7 +71,8 @@ def _as_they_stand(worktrees: Sequence[dict[str, Any]], env: Mapping[str, str]) 
     """The register, with guard and branch as they are now: other tools may have displaced or switched them.
 
     ``displaced``: why a guard that was put in does not run, '' where it does or none was. ``unguarded``: submodules
-    without one where the checkout has it. ``tools``: the coding agents that ask before they edit.
+    without one where the checkout has it. ``tools``: the coding agents that ask before they edit; ``silenced``: those
+    with hooks that their settings keep from running, and which do.
     """
     roots = [explain.wire_path(item["root"]) for item in worktrees]
     there = [root for root in roots if os.path.isdir(root)]
@@ -87,12 +88,14 @@ def _as_they_stand(worktrees: Sequence[dict[str, Any]], env: Mapping[str, str]) 
             displaced = now.mend
         # Without the guard an edit is nobody's business, whoever asks.
         tools = equipment.covering(root, env) if now and now.cover else []
+        silenced = {name: why for name in tools if (why := switches.off(name, root, env))}
+        tools = [name for name in tools if name not in silenced]
         layers[1:1] = [register.TOOLS] if tools else []
         branch = register.branch_at(root, item["branch"])
         bare = [path for path in inner.get(root, ()) if now and now.cover and not found[path].cover]
         unguarded = [scope.to_wire(os.path.relpath(path, root)) for path in bare]
-        standing = {"layers": layers, "tools": tools, "displaced": displaced, "unguarded": unguarded}
-        updated.append({**item, "branch": branch, **standing})
+        standing = {"layers": layers, "tools": tools, "silenced": silenced}
+        updated.append({**item, "branch": branch, **standing, "displaced": displaced, "unguarded": unguarded})
     return updated
 
 
@@ -128,6 +131,8 @@ def _show_worktrees(call: Call, worktrees: Sequence[Mapping[str, Any]], here: st
     table.show(("WORKTREE", "BRANCH", "COVERED BY", "IN IT"), rows, call.env)
     for item in worktrees:
         root = explain.wire_path(item["root"])
+        for name, switch in item["silenced"].items():
+            output.result(f"\n{name} edits unasked in {scope.show(root)}: no hook of it runs with {switch}")
         if bare := [explain.wire_path(path) for path in item["unguarded"]]:
             output.result(
                 f"\nnobody judges commits in submodules of {scope.show(root)}: {phrase.listed(bare)}\n"

@@ -35,6 +35,7 @@ TEAM, TEAM_STATE, TEAM_DECIDE = _FEDERATION + "team.py", _CORE + "team/state.py"
 KEY, NAMING = "hub/synapse_hub/web/key.py", _FEDERATION + "names.py"
 PARTY, SIGNED = "hub/synapse_hub/web/party.py", "hub/synapse_hub/web/signed.py"
 ATTRIBUTION, ANNOUNCEMENTS = _CORE + "attribution.py", "hub/synapse_hub/announcements.py"
+SWITCHES = "synapse_git/switches.py"
 SWEEP = "hooks/synapse_hooks/tools/sweep.py"
 QUARANTINE, SPOT, PICTURE = "synapse_git/quarantine.py", "synapse_git/spot.py", "hub/synapse_watch/picture.py"
 _OBSERVED = "hub/synapse_hub/federation/observation/"
@@ -402,6 +403,8 @@ _WATCHERS = [
     broken("links are followed", (QUARANTINE, "os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK", "os.O_RDONLY | os.O_NONBLOCK")),
     broken("a reset throws nothing away", (SWEEP, 'whole, given = "--hard" in options, []', "whole, given = False, []")),
     broken("a clean that only tells is taken for one", (SWEEP, ' and "n" not in letters', "")),
+    broken("a setting of the user's goes before the project's", (SWITCHES, "[*([administrators] if administrators else []), *map(os.path.normpath, found)]", "[*map(os.path.normpath, reversed(found))]")),
+    broken("a setting that was overruled silences", (SWITCHES, "if found is silencing and not settled:", "if found is silencing:")),
     broken("a linked directory leads out of the tree", (SPOT, "_DIRECTORY | os.O_NOFOLLOW", "_DIRECTORY")),
     broken("what was not replaced is reported as replaced", (QUARANTINE, 'return _digest(file.read()) != str(self.about["put"])', "return True")),
     broken("what was noted is news", (PICTURE, "if mark == self._marks.get(path):", "if not path:")),

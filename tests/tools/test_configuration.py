@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from synapse_git import jsonc
 from synapse_git.errors import CheckoutError
-from synapse_hooks.tools import hook, jsonc
+from synapse_hooks.tools import hook
 from synapse_hooks.tools.configuration import Configuration
 from synapse_hooks.tools.entries import Entries
+from tests.box import PROGRAMS, Box
 
 FOREIGN = {
     "empty object": "{}",
@@ -131,18 +134,6 @@ def test_nothing_is_made_where_a_link_leads_that_leads_nowhere(link: str, tmp_pa
     with pytest.raises(CheckoutError, match="is not there"):
         made.install()
     assert not (tmp_path / "elsewhere").exists() and not (tmp_path / ".local").exists()
-
-
-def test_hooks_that_are_switched_off_do_not_count_as_installed(tmp_path: Path) -> None:
-    """They are put in, and what keeps them from running is named."""
-    made, file = configuration(tmp_path, "claude")
-    put(file, '{"disableAllHooks": true}')
-    assert made.install()["changed"]
-    state, amiss = made.state()
-    assert state == "broken" and "disableAllHooks" in amiss
-    assert not made.install()["changed"]
-    file.write_text(file.read_text().replace("true", "false"))
-    assert made.state()[0] == "installed"
 
 
 def test_what_others_write_meanwhile_stays(harness: str, tmp_path: Path) -> None:
@@ -293,3 +284,23 @@ def test_any_configuration_comes_out_as_it_went_in(value: Any, indent: Any, newl
         k: v for k, v in value.items() if k not in ("hooks", "version")
     }
     assert left.get("hooks", {}) == kept
+
+
+# Root may write whatever its mode says, unless it is told to do without.
+CONFINED = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+
+
+@pytest.mark.skipif(bool(CONFINED) and not shutil.which(CONFINED[0]), reason="root may write anything here")
+@pytest.mark.parametrize("closed", [".claude/settings.json", ".claude", "."])
+def test_what_is_read_only_stays_as_it_is(box: Box, closed: str) -> None:
+    """A file, its directory, the project: whoever closed it is told so, and nothing was made anywhere."""
+    project = box.init()
+    if closed != ".":
+        box.write(".claude/settings.json", '{"mine": 1}', cwd=project)
+    for verb in ("install", "uninstall"):
+        (project / closed).chmod(0o444 if closed.endswith("json") else 0o555)
+        ended = box.run(*CONFINED, PROGRAMS / "synapse-git", "agents", verb, "claude", cwd=project)
+        (project / closed).chmod(0o755)
+        assert ended.code == 4 and f"cannot write {(project / closed).resolve()}: it is read-only" in ended.err
+    assert not (box.home / ".local/share").exists()
+    assert [path.read_text() for path in project.glob(".claude/*")] == ['{"mine": 1}'] * (closed != ".")

@@ -126,6 +126,14 @@ def test_coverage_is_seen_in_status_and_doctor(box: Box, harness: str, project: 
     assert standing() == (["guard", "tools"], ["claude"])
     assert "guard, tools (claude)" in box.synapse("status").out
     assert "claude asks before it edits" in box.synapse("doctor").out
+    silencing = box.write(".claude/settings.local.json", '{"disableAllHooks": true}', cwd=project)
+    assert standing() == (["guard"], [])
+    assert f"claude edits unasked in {project}: no hook of it runs with disableAllHooks" in box.synapse("status").out
+    looked = box.synapse("doctor")
+    assert looked.code == 1 and "claude may edit unasked" in looked.out and str(silencing) in looked.out
+    assert "off: no hook of claude runs with disableAllHooks = true" in box.synapse("agents", "status", "claude").out
+    assert str(silencing) in box.done("synapse-git", "agents", "install", "claude")
+    silencing.unlink()
     (box.home / ".local/share/synapse-git/agent-hook").unlink()
     assert standing() == (["guard"], [])
     looked = box.synapse("doctor")

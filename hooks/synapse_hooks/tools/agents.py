@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from synapse_git import checkout, equipment
-from synapse_git.errors import UsageError
+from synapse_git import checkout, equipment, switches
+from synapse_git.errors import CheckoutError, UsageError
 from synapse_hooks.tools import hook
 from synapse_hooks.tools.configuration import Configuration, chosen, content
 
@@ -20,15 +20,16 @@ def act(arguments: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
     """``{agents: […]}``, one for each name.
 
     All have ``name``, ``scope``, ``file``; after ``install`` and ``uninstall`` ``changed`` and ``copy``, after the
-    former also ``note`` (what is left to the user); for ``status`` ``state``, ``detail`` and ``found`` (is it on
-    PATH?); for ``print`` ``text``.
+    former also ``note`` (what is left to the user); for ``status`` ``state`` (as `Configuration.state` has it, or
+    ``off`` where settings keep installed hooks from running), ``detail`` and ``found`` (is it on PATH?); for ``print``
+    ``text``.
 
     Raises:
         UsageError: no such verb or harness.
         CheckoutError: a configuration that cannot be read or written, or a project that is none.
     """
     verb, names, scope, cwd = _parse(arguments)
-    root = _project(cwd, env) if scope == PROJECT else ""
+    root = _project(cwd, env, scope)
     return {"agents": [_one(verb, name, scope, root, env) for name in names]}
 
 
@@ -39,17 +40,25 @@ def _one(verb: str, name: str, scope: str, root: str, env: Mapping[str, str]) ->
     if verb == "print":
         return about | {"text": content(name, path).text()}
     configuration = Configuration(name, path, env)
-    if verb == "install":
-        return about | configuration.install() | {"note": configuration.state()[1] or hook.dialect(name).note}
     if verb == "uninstall":
         return about | configuration.uninstall()
+    done = configuration.install() if verb == "install" else {}
     state, detail = configuration.state()
+    if state in ("installed", "outdated") and (switch := switches.off(name, root, env)):
+        state, detail = "off", f"no hook of {name} runs with {switch}. Take that out"
+    if verb == "install":
+        return about | done | {"note": detail or hook.dialect(name).note}
     return about | {"state": state, "detail": detail, "found": _on_path(place.program, env)}
 
 
-def _project(cwd: str, env: Mapping[str, str]) -> str:
-    """The top of the checkout, where harnesses look for a project's configuration."""
-    return checkout.find(cwd, env).root
+def _project(cwd: str, env: Mapping[str, str], scope: str) -> str:
+    """The top of the checkout, where harnesses look for a project's configuration; '' for the user's outside of any."""
+    try:
+        return checkout.find(cwd, env).root
+    except CheckoutError:
+        if scope == PROJECT:
+            raise
+        return ""
 
 
 def _on_path(program: str, env: Mapping[str, str]) -> bool:

@@ -15,7 +15,6 @@ class Claude(Dialect):
     """Its own configuration, its own events."""
 
     name = "claude"
-    switch = "disableAllHooks"
     moments: ClassVar[dict[str, str]] = {
         "PreToolUse": occasion.BEFORE,
         "PostToolUse": occasion.AFTER,

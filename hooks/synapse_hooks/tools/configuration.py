@@ -59,13 +59,6 @@ class Configuration:
 
     def state(self) -> tuple[str, str]:
         """How it stands: ``installed``, ``outdated``, ``missing`` or ``broken``, and what is amiss, in words."""
-        found, amiss = self._standing()
-        there = found in ("installed", "outdated")
-        if there and isinstance(self._content, Entries) and (switch := self._content.switched_off(self._read())):
-            return "broken", f"{switch} is set in it, so no hook runs. Take that out"
-        return found, amiss
-
-    def _standing(self) -> tuple[str, str]:
         try:
             found = self._understood(self._content.state, self._read())
         except CheckoutError as error:
@@ -79,13 +72,14 @@ class Configuration:
 
         Raises:
             CheckoutError: the file is no JSON, cannot be written, or would be made where a link leads that leads
-                nowhere; it is untouched.
+                nowhere; nothing was changed.
         """
         self._check_links()
+        self._check_writable()
         with self._alone():
             launched = launcher.install(self._env)
             before = self._read()
-            if self._standing()[0] == "installed":
+            if self.state()[0] == "installed":
                 self._remember(self._recall())
                 return {"changed": launched, "copy": ""}
             made = {"existed": os.path.lexists(self._target), **self._recall()}
@@ -98,7 +92,11 @@ class Configuration:
             return {"changed": True, "copy": self._write(before, after)}
 
     def uninstall(self) -> dict[str, Any]:
-        """Have it as if we had never been there, and gone if we made it; what was done, as `install`."""
+        """Have it as if we had never been there, and gone if we made it; what was done, as `install`.
+
+        Raises: CheckoutError, as `install`.
+        """
+        self._check_writable()
         with self._alone():
             before, made = self._read(), self._recall()
             after = self._understood(self._content.take, before, made.get("segments", []))
@@ -137,6 +135,16 @@ class Configuration:
             if os.path.islink(path) and not os.path.exists(path):
                 raise CheckoutError(f"{path} is a link to {os.readlink(path)}, which is not there. Make that first")
             path = os.path.dirname(path)
+
+    def _check_writable(self) -> None:
+        """Raises: CheckoutError. Whoever made it read-only meant it, also where a rename would go past that."""
+        there = [self._target] if os.path.lexists(self._target) else []
+        directory = os.path.dirname(self._target)
+        while not os.path.lexists(directory):
+            directory = os.path.dirname(directory)
+        for path in (*there, directory):
+            if not os.access(path, os.W_OK):
+                raise CheckoutError(f"cannot write {path}: it is read-only. Make it writable; nothing was changed")
 
     def _write(self, before: str, after: str, *, empty: bool = False) -> str:
         """Replace the content; where a copy of it is, '' if it was new. ``empty``: nothing may be left in it, else the

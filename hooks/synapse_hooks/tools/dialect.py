@@ -17,15 +17,13 @@ class Dialect:
     """What several harnesses share: one object on standard input, one on standard output.
 
     ``name``: of the harness; ``root``: what else its configuration must say; ``script``: the plugin that is its
-    configuration, '' where that is a list of hooks; ``switch``: the member of it that turns all hooks off; ``note``:
-    what is left to its user after an installation; ``moments``: its events; ``files``: its editing tools and which
-    arguments may name the file; ``shell``: its tools that run a command; ``silent``: its shell does not say which
-    session it belongs to.
+    configuration, '' where that is a list of hooks; ``note``: what is left to its user after an installation;
+    ``moments``: its events; ``files``: its editing tools and which arguments may name the file; ``shell``: its tools
+    that run a command; ``silent``: its shell does not say which session it belongs to.
     """
 
     name: str
     script = ""
-    switch = ""
     note = ""
     silent = False
     root: ClassVar[dict[str, Any]] = {}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from synapse_git import jsonc
 from synapse_git.errors import CheckoutError
-from synapse_hooks.tools import insertion, jsonc, launcher
+from synapse_hooks.tools import insertion, launcher
 from synapse_hooks.tools.dialect import Dialect
 
 HOOKS = "hooks"
@@ -20,7 +21,6 @@ class Entries:
     def __init__(self, harness: str, speaks: Dialect) -> None:
         self._harness = harness
         self._root_members = speaks.root
-        self._switch = speaks.switch
         self._wanted = {event: speaks.entry(event, launcher.command(harness, event)) for event in speaks.moments}
 
     def text(self) -> str:
@@ -33,11 +33,6 @@ class Entries:
         if not found:
             return "missing"
         return "installed" if found == {event: [one] for event, one in self._wanted.items()} else "outdated"
-
-    def switched_off(self, text: str) -> str:
-        """The member by which it keeps all hooks from running; '' if none does."""
-        found = self._root(text).child(self._switch) if self._switch else None
-        return self._switch if found is not None and found.value is True else ""
 
     def put(self, text: str, segments: list[str]) -> str:
         """``text`` with all that is wanted; what was inserted is added to ``segments``."""

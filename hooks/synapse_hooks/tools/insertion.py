@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from synapse_hooks.tools import jsonc
-from synapse_hooks.tools.jsonc import Node
+from synapse_git import jsonc
+from synapse_git.jsonc import Node
 
 _UNIT = "  "
 

@@ -5,8 +5,9 @@ Nothing is ever written back from what is read here: text is inserted into text,
 
 from __future__ import annotations
 
-import json
-from typing import Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _BLANK = " \t\r\n\ufeff"
 _ENDS = ",]}/" + _BLANK
@@ -131,6 +132,8 @@ def _word_end(text: str, at: int) -> int:
 
 
 def _loads(text: str, start: int, end: int) -> Any:
+    import json  # costs more than all else that a hook imports
+
     try:
         return json.loads(text[start:end])
     except ValueError:
