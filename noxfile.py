@@ -13,7 +13,7 @@ PROJECT = nox.project.load_toml("pyproject.toml")
 DEVELOPMENT = nox.project.dependency_groups(PROJECT, "dev")
 DOCUMENTS = ["tests/test_documents.py"]
 FAULTS = ["tests/faults", "tests/machine", "tests/team"]
-GUARD = ["e2e/test_git_*.py", "e2e/test_hooks_*.py", "e2e/test_install_*.py", "machine/test_git_machine.py"]
+GUARD = ["e2e/test_git_*.py", "e2e/test_hooks_*.py", "e2e/test_install_*.py", "machine/git/test_*.py"]
 GITS = ["trixie", "sid"]
 
 nox.options.sessions = ["lint", "typing", "tests", "docs", "wheel"]

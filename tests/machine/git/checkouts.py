@@ -1,0 +1,180 @@
+"""Three agents in two checkouts of one repository: claims come and go, and every command is held to the rule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+
+from synapse_git import checkout
+from tests.box import Box, Result
+from tests.machine.git.oracle import Oracle, Touched
+
+AGENTS = ("ana", "bob", "cay")
+PLACES = ("main", "side")
+SHARED = "shared"
+FILES = ("f/a", "f/b", "g/c", 'g/"d\n é', "top")
+SCOPES = (*FILES, "f", "g", "new")
+
+_QUIET = {"GIT_EDITOR": "true", "GIT_SEQUENCE_EDITOR": "true"}
+
+
+class Actor(NamedTuple):
+    """Who does something, in which checkout, and whether in spite of everybody."""
+
+    agent: str
+    place: str
+    override: bool
+
+    @property
+    def other(self) -> str:
+        return PLACES[self.place == "main"]
+
+
+actors = st.builds(
+    Actor, st.sampled_from(AGENTS), st.sampled_from(PLACES), st.integers(0, 9).map(lambda number: number == 9)
+)
+
+
+def refused(ended: Result) -> bool:
+    """Was it the guard that stopped it?"""
+    return ended.code != 0 and "SCOPE_CONFLICT" in ended.err
+
+
+class Checkouts(RuleBasedStateMachine):
+    """One run. ``box`` is set by the test; every run has a repository of its own in it."""
+
+    box: Box
+    runs = 0
+
+    @initialize()
+    def start(self) -> None:
+        """Both checkouts stand on the same commit of all files, and have the guard."""
+        type(self).runs += 1
+        root = self.box.init(f"machine-{self.runs}")
+        self.roots = {"main": root, "side": root / ".git/side"}
+        for path in FILES:
+            self.box.write(path, "base\n", cwd=root)
+        self.box.done("git", "add", ".", cwd=root)
+        self.box.done("git", "commit", "-q", "--amend", "-m", "files", cwd=root)
+        # The root stays common to both branches: it is never on top, where it could be amended.
+        self.box.done("git", "commit", "-q", "--allow-empty", "-m", "start", cwd=root)
+        self.box.done("git", "worktree", "add", "-q", ".git/side", "-b", "side", cwd=root)
+        self.box.done("synapse-git", "install", cwd=root)
+        found = {place: checkout.find(str(path), self.box.env) for place, path in self.roots.items()}
+        trees = {place: here.tree(create=True) for place, here in found.items()}
+        self.namespace = found["main"].namespace(create=True)
+        self.oracle = Oracle(self.box, self.roots, trees)
+        self.number = 0
+        for agent, place, path in (
+            ("bob", "main", "f"),
+            ("cay", "main", "g/c"),
+            ("bob", "side", "g"),
+            ("ana", "side", "top"),
+        ):
+            self.claim(agent, place, [path])
+
+    # ---- claims ----
+
+    @rule(
+        agent=st.sampled_from(AGENTS),
+        place=st.sampled_from((*PLACES, SHARED)),
+        paths=st.lists(st.sampled_from(SCOPES), min_size=1, max_size=2),
+    )
+    def widen(self, agent: str, place: str, paths: list[str]) -> None:
+        self.claim(agent, place, paths)
+
+    def claim(self, agent: str, place: str, paths: list[str]) -> None:
+        tree = self.oracle.trees.get(place, "")
+        self.oracle.hub("POST", "/v2/claim", self._task(agent, place) | {"worktree": tree, "paths": paths, "add": True})
+
+    @rule(agent=st.sampled_from(AGENTS), place=st.sampled_from((*PLACES, SHARED)))
+    def release(self, agent: str, place: str) -> None:
+        self.oracle.hub("POST", "/v2/release", self._task(agent, place))
+
+    def _task(self, agent: str, place: str) -> dict[str, object]:
+        return {"task_id": f"{agent}-{place}-{self.runs}", "agent": agent, "namespace": self.namespace}
+
+    # ---- what all operations go through ----
+
+    def git(self, place: str, *arguments: str) -> Result:
+        """What is not judged, and may fail."""
+        return self.box.git(*arguments, cwd=self.roots[place], env={**_QUIET, "SYNAPSE_OVERRIDE": "machine"})
+
+    def write(self, place: str, paths: list[str]) -> None:
+        for path in paths:
+            self.number += 1
+            file = self.roots[place] / path
+            if file.is_symlink():
+                file.unlink()
+            self.box.write(path, f"{self.number}\n", cwd=self.roots[place])
+
+    def perform(
+        self,
+        who: Actor,
+        *command: str,
+        due: Touched | None = None,
+        whole: bool = True,
+        cwd: Path | None = None,
+        stdin: str = "",
+    ) -> Result:
+        """Do it, and hold it to the rule, in both directions.
+
+        ``due``: what it would change, if the index does not show that once it is refused; ``whole``: as in `Oracle`.
+        """
+        heads = {place: self.oracle.head(place) for place in PLACES}
+        held, known = self.oracle.held(who.agent), self.oracle.known()
+        env = _QUIET | ({"SYNAPSE_OVERRIDE": "machine"} if who.override else {})
+        where = cwd or self.roots[who.place]
+        ended = self.box.git(*command, agent=who.agent, cwd=where, env=env, stdin=stdin.encode())
+        told = f"{command} by {who.agent} in {who.place}"
+        assert "Traceback" not in ended.err and "guard of this repository cannot run" not in ended.err, ended.err
+        if refused(ended):
+            rightly = (due or self.oracle.staged(who.place)).within(held[who.place])
+            assert rightly and not who.override, f"{told} was refused for nothing:\n{ended.err}"
+        for place in PLACES:
+            wronged = self.oracle.made(place, heads[place], known, whole=whole).within(held[place])
+            assert who.override or not wronged, f"{told} changed {wronged} in {place}"
+        return ended
+
+    def see_through(self, who: Actor, verb: str, ended: Result, begun: str, answer: str, *, whole: bool = True) -> None:
+        """Answer conflicts of contents with ``--continue``, ``--skip`` or ``--abort``, until the operation is over.
+
+        ``begun``: the commit that it began on, which the way out of a refusal must lead back to.
+        """
+        for _ in range(4):
+            if refused(ended):
+                self.give_up(who.place, ended, begun)
+            if ended.code == 0 or refused(ended) or not self._under_way(who.place):
+                break
+            if answer == "continue":
+                self.write(who.place, sorted(self.oracle.differ(who.place, "--diff-filter=U")))
+                self.git(who.place, "add", "-A")
+            ended = self.perform(who, verb, f"--{answer}", whole=whole)
+        self.tidy(who.place)
+
+    def give_up(self, place: str, ended: Result, begun: str) -> None:
+        """What the refusal offers leads back to where it began."""
+        for line in ended.err.splitlines():
+            if line.startswith("Give up the"):
+                self.box.done("sh", "-c", line.partition(":  ")[2], cwd=self.roots[place])
+                assert self.oracle.ask(place, "status", "--porcelain") == []
+        assert self.oracle.head(place) == begun
+
+    def _under_way(self, place: str) -> list[str]:
+        git_dir = Path(self.oracle.ask(place, "rev-parse", "--absolute-git-dir")[0])
+        marks = ("rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "sequencer")
+        return [mark for mark in marks if (git_dir / mark).exists()]
+
+    def tidy(self, place: str) -> None:
+        """End whatever is under way, so that the next operation starts from a clean checkout of its own branch."""
+        for mark in self._under_way(place):
+            if mark == "rebase-merge" or (mark == "rebase-apply" and self.git(place, "am", "--abort").code):
+                self.git(place, "rebase", "--abort")
+            elif mark == "sequencer":
+                self.git(place, "cherry-pick", "--quit")
+        self.box.done("git", "reset", "-q", "--hard", cwd=self.roots[place])
+        self.box.done("git", "clean", "-qfd", cwd=self.roots[place])
+        assert self.oracle.ask(place, "symbolic-ref", "--short", "HEAD") == [place]
