@@ -43,6 +43,7 @@ TIDINGS, VIEW, FOLLOWING = _OBSERVED + "tidings.py", _OBSERVED + "view.py", "hub
 ORIGIN = "hub/synapse_watch/origin.py"
 TRANSFER = _CORE + "team/transfer.py"
 ESTATE, DEED, SUCCESSION = (f"hub/synapse_hub/federation/{name}.py" for name in ("estate", "deed", "succession"))
+DEPARTURE = "hub/synapse_hub/web/departure.py"
 ROUTES, DESK = "hub/synapse_hub/web/claims.py", "hub/synapse_hub/web/desk.py"
 
 _SCOPES = [
@@ -441,6 +442,8 @@ _TRANSFERS = [
     broken("anybody signs a deed", (DEED, " or not proves(document, giver.key):", ":")),
     broken("an old deed counts", (DEED, "or known.owner != deed.giver or known.term >= deed.term:", "or known.owner != deed.giver:")),
     broken("nobody hears that a namespace went", (HUB, "TaskHandedOff, ClaimGranted, NamespaceCeded)", "TaskHandedOff, ClaimGranted)")),
+    broken("who leaves contests on", (DEPARTURE, "    await desk.transact(HearAssertion(namespace=body.namespace, by=hub, owns=False))\n", "")),
+    broken("nobody hears that an owner gives way", (DEPARTURE, "return known.contested_by if known else ()", "return ()")),
     broken("a dead owner is not waited for", (SUCCESSION, "if until <= now:", "if now:")),
     broken("what was taken away makes a circle", (WAITING, " for conflict in refusal.conflicts if not conflict.claim.revoked)", " for conflict in refusal.conflicts)")),
 ]  # fmt: skip

@@ -292,6 +292,24 @@ def test_inv_cr_4_a_contested_namespace_is_refused_to_members_too(team: Pair) ->
     asyncio.run(play())
 
 
+def test_inv_cr_4_of_two_owners_the_one_that_leaves_gives_way(team: Pair) -> None:
+    """The other hears of it before it is a stranger, and grants from then on; leaving is no word about other teams."""
+    claimed = HubFile(
+        id="b", peers={"a": team.a.peer("https://a:1")}, namespaces={NAMESPACE: Namespace(owner="b", members=("a",))}
+    )
+
+    async def play() -> None:
+        await asyncio.to_thread(team.b.knows, claimed)
+        await refreshed(team)
+        for side in (team.a, team.b):
+            assert (await side.claim("t", "src"))["reason"] == "CONTESTED"
+        left = await team.b.ask("/v2/team/leave", {"namespace": NAMESPACE})
+        assert left.json()["told"] is True and left.json()["owner"] == "a"
+        assert (await team.a.claim("t", "src"))["owner"] == "ben"
+
+    asyncio.run(play())
+
+
 def test_what_is_taken_away_is_given_back_once_it_covers_nothing(team: Pair) -> None:
     """The edge hears of it with the list, drops its receipt, and only then says so."""
 

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from synapse_git.protocol.team import TeamLeaveBody, TeamRemoveBody
 from synapse_hub.core.claim import peer_of
-from synapse_hub.core.commands import ReleaseClaim
+from synapse_hub.core.commands import HearAssertion, ReleaseClaim
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.hubfile import HubFile
 from synapse_hub.web import answer
@@ -20,7 +20,7 @@ from synapse_hub.web.team import change, own_client, part
 async def leave(desk: Desk, request: Request) -> Response:
     """``POST /v2/team/leave``: be no part of a namespace any more: `{namespace, owner, told}`.
 
-    An owner that leaves frees it for itself alone. ``told``: does the owner know?
+    An owner that leaves frees it for itself alone, and for another that says it owns it. ``told``: does the owner know?
     """
     _, body = await read(request, TeamLeaveBody)
     own_client(request)
@@ -28,14 +28,22 @@ async def leave(desk: Desk, request: Request) -> Response:
     if namespace not in desk.team.settled.namespaces and namespace not in desk.hub.state.team.governed:
         raise Rejected("INVALID_REQUEST", f"this hub has no part in {namespace}", "See: synapse-git team status")
     entry = desk.team.settled.namespaces.get(namespace)
-    owner = entry.owner if entry and entry.owner != desk.team.id else ""
-    told = not owner
-    if owner:
-        # Asked first: afterwards nobody here knows the owner any more.
-        reply = await desk.embassy.ask(owner, "/v2/team/depart", msgspec.json.encode(body))
-        told = not isinstance(reply, Refusal) and not reply.reason
+    owners = [entry.owner] if entry and entry.owner != desk.team.id else _rivals(desk, namespace)
+    # Asked first: afterwards nobody here knows them any more.
+    told = [await _told(desk, owner, body) for owner in owners]
     async with desk.team.turn:
-        return answer.of(await part(desk, namespace), namespace=namespace, owner=owner, told=told)
+        return answer.of(await part(desk, namespace), namespace=namespace, owner=", ".join(owners), told=all(told))
+
+
+def _rivals(desk: Desk, namespace: str) -> tuple[str, ...]:
+    """Who says that it owns what this hub does: nobody grants until they hear that one gives way."""
+    known = desk.hub.state.team.governed.get(namespace)
+    return known.contested_by if known else ()
+
+
+async def _told(desk: Desk, owner: str, body: TeamLeaveBody) -> bool:
+    reply = await desk.embassy.ask(owner, "/v2/team/depart", msgspec.json.encode(body))
+    return not isinstance(reply, Refusal) and not reply.reason
 
 
 async def depart(desk: Desk, request: Request) -> Response:
@@ -44,7 +52,10 @@ async def depart(desk: Desk, request: Request) -> Response:
     hub = peer(request)
     if not hub:
         raise Rejected("NOT_AUTHORISED", "a hub says itself that it leaves", "See: synapse-git team remove")
-    return await _without(desk, body.namespace, hub, f"{hub} left the team")
+    left = await _without(desk, body.namespace, hub, f"{hub} left the team")
+    # Whoever leaves owns nothing there; it cannot say so in any other way once it is no peer.
+    await desk.transact(HearAssertion(namespace=body.namespace, by=hub, owns=False))
+    return left
 
 
 async def remove(desk: Desk, request: Request) -> Response:
