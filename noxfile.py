@@ -79,7 +79,7 @@ def wheel(session: nox.Session) -> None:
 
 @nox.session
 def faults(session: nox.Session) -> None:
-    """The fault suites in their long forms. Wants strace; takes minutes."""
+    """The fault suites in their long forms. Wants strace, ip, nft and libfaketime; takes minutes."""
     _prepare(session)
     session.run(
         "python",

@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from tests.team.hosts import Host
 
@@ -118,3 +118,10 @@ class Network:
         """Packets that match any of ``which``, as nft says it, get lost from now on; all others pass."""
         rules = "".join(f"add rule inet faults way {one} drop\n" for one in which)
         self._router.run("nft", "-f", "-", stdin=f"flush chain inet faults way\n{rules}")
+
+
+class Wired(NamedTuple):
+    """``hosts``: the owner first, by name in the ``net``."""
+
+    net: Network
+    hosts: tuple[Host, ...]

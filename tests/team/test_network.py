@@ -2,46 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from functools import cache
-from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-from tests.box import Box
 from tests.faults.scale import LONG
-from tests.team import network
-from tests.team.hosts import Host, found, join, origin, until
-from tests.team.network import Network
-
-missing = cache(network.missing)
-
-
-class Wired(NamedTuple):
-    """``hosts``: the owner first, by name in a ``net``."""
-
-    net: Network
-    hosts: tuple[Host, ...]
-
-
-@pytest.fixture
-def wired(box: Box, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Wired]:
-    """Hosts a, which owns the namespace, and b, or as many as the test asks for, on a network of their own."""
-    if why := missing():
-        pytest.skip(why)
-    upstream = origin(box)
-    with ExitStack() as stack:
-        net = stack.enter_context(Network())
-        hosts = [stack.enter_context(net.host(tmp_path, name)) for name in getattr(request, "param", "ab")]
-        for host in hosts:
-            host.clone(upstream)
-        for host in hosts[1:]:
-            joined = join(host, *found(hosts[0], at=net.address("a")))
-            assert joined.code == 0, joined.text
-        yield Wired(net, tuple(hosts))
+from tests.team.hosts import Host, until
+from tests.team.network import Wired
 
 
 def established(host: Host) -> list[str]:
