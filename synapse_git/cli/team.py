@@ -30,6 +30,8 @@ def init(call: Call) -> int:
         "remotes": list(call.texts("remote")) or _remotes(call),
         "exclusion": call.text("exclusion"),
         "name": call.text("name"),
+        "repositories": unshared.repositories(call.hub),
+        "convert": call.flag("convert"),
     }
     reply = client.command(call.hub, "/v2/team/init", body, patience_s=_PATIENCE_S)
     told = reply.document
@@ -37,6 +39,8 @@ def init(call: Call) -> int:
     if call.json:
         output.structure({"url": told["url"], "token": told["token"], "id": told["id"]})
         return 0
+    if told["converted"]:
+        output.result(f"what was held here goes on in {told['namespace']}: {', '.join(told['converted'])}")
     output.result(
         f"this hub, {told['id']}, grants in {told['namespace']}\n"
         f"on each other machine, within ten minutes: synapse-git team join {told['url']}\n"
@@ -87,7 +91,8 @@ def _name_it(call: Call, namespace: str) -> None:
     if here is not None and here.namespace() != namespace:
         output.message(
             f"note: this repository does not belong to {namespace} yet, since no remote of it was named: "
-            f"git config synapse.namespace {phrase.shell(namespace)}"
+            f"git config synapse.namespace {phrase.shell(namespace)}. What is held here stays in the project it was "
+            "taken in: release it before, and claim it again afterwards"
         )
 
 
@@ -222,6 +227,7 @@ VERBS = (
                 help="repository (default): a path has one holder on all machines; worktree: within one checkout.",
             ),
             _NAME,
+            Option("convert", "--convert", help="Have what agents hold in its repositories already go on in it."),
         ),
         argument=_NAMESPACE,
     ),

@@ -1,4 +1,4 @@
-"""Repositories of this machine in which something is held and that no team shares yet."""
+"""Repositories of this machine in which something is held from before a team shared them."""
 
 from __future__ import annotations
 
@@ -12,22 +12,26 @@ if TYPE_CHECKING:
 
 
 def repositories(env: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Each as `{namespace, remotes}`: the ``local:`` namespace of its claims, the URLs of its remotes."""
-    worktrees = {
-        claim["worktree"]: claim["namespace"] for claim in client.claims(env) if claim["namespace"].startswith("local:")
-    }
-    if not worktrees:
+    """Each as `{namespace, remotes, configured}`; the first is the ``local:`` one of its claims."""
+    held = [claim for claim in client.claims(env) if claim["namespace"].startswith("local:")]
+    if not held:
         return []
-    remotes: dict[str, list[str]] = {namespace: [] for namespace in worktrees.values()}
+    known = {claim["namespace"]: {"namespace": claim["namespace"], "remotes": []} for claim in held}
+    # The register may know by now that a checkout belongs elsewhere; what is held in it does not.
+    trees = {claim["worktree"]: claim["namespace"] for claim in held}
     for item in client.query(env, "/v2/worktrees").document["worktrees"]:
-        if namespace := worktrees.get(item["worktree"]):
-            remotes[namespace] += _remotes(explain.wire_path(item["root"]), env)
-    return [{"namespace": namespace, "remotes": urls} for namespace, urls in remotes.items()]
+        if repository := known.get(trees.get(item["worktree"], item["namespace"])):
+            _tell(repository, explain.wire_path(item["root"]), env)
+    return list(known.values())
 
 
-def _remotes(root: str, env: Mapping[str, str]) -> list[str]:
+def _tell(repository: dict[str, Any], root: str, env: Mapping[str, str]) -> None:
+    """Add what the checkout at ``root`` says."""
     try:
         here = checkout.find(root, env)
     except CheckoutError:
-        return []
-    return [] if "synapse.namespace" in here.settings else here.remotes()
+        return
+    if configured := here.settings.get("synapse.namespace"):
+        repository["configured"] = configured
+    else:
+        repository["remotes"] += here.remotes()

@@ -9,21 +9,30 @@ import msgspec
 from synapse_git.protocol.body import Body
 
 
+class LocalRepository(Body, frozen=True, kw_only=True):
+    """A repository with claims of before it was shared: the ``local:`` namespace they are in, the URLs of its remotes.
+
+    ``configured``: the namespace that its own configuration names by now, whatever its remotes.
+    """
+
+    namespace: str
+    remotes: list[str]
+    configured: str = ""
+
+
 class TeamInitBody(Body, frozen=True, kw_only=True):
-    """``listen``: ``HOST:PORT`` for peers; ``name``: what this hub is called among them; '' leaves either as it is."""
+    """``listen``: ``HOST:PORT`` for peers; ``name``: what this hub is called among them; '' leaves either as it is.
+
+    ``repositories``: those of this machine with claims in them; ``convert``: have these go on in the namespace.
+    """
 
     namespace: str
     listen: str = ""
     remotes: list[str] = msgspec.field(default_factory=list)
     exclusion: Literal["", "repository", "worktree"] = ""
     name: str = ""
-
-
-class LocalRepository(Body, frozen=True, kw_only=True):
-    """A repository that no team shares yet: the ``local:`` namespace its claims are in, the URLs of its remotes."""
-
-    namespace: str
-    remotes: list[str]
+    repositories: list[LocalRepository] = msgspec.field(default_factory=list)
+    convert: bool = False
 
 
 class TeamJoinBody(Body, frozen=True, kw_only=True):

@@ -32,6 +32,7 @@ FORM, FOREIGN = _FEDERATION + "form.py", _FEDERATION + "foreign.py"
 OWNERSHIP, RECEIPTS, FORWARD = (f"{_FEDERATION}{name}.py" for name in ("ownership", "receipts", "forward"))
 LINE = _FEDERATION + "line.py"
 TEAM, TEAM_STATE, TEAM_DECIDE = _FEDERATION + "team.py", _CORE + "team/state.py", _CORE + "team/decide.py"
+ADOPTION, CONVERSION = _CORE + "adoption.py", _FEDERATION + "conversion.py"
 KEY, NAMING = "hub/synapse_hub/web/key.py", _FEDERATION + "names.py"
 PARTY, SIGNED = "hub/synapse_hub/web/party.py", "hub/synapse_hub/web/signed.py"
 ATTRIBUTION, ANNOUNCEMENTS = _CORE + "attribution.py", "hub/synapse_hub/announcements.py"
@@ -267,6 +268,11 @@ _TEAMS = [
     broken("a peer's agent speaks for this hub's", (PARTY, "_spoken(request, desk.team.from_peer(hub, name))", "_spoken(request, name)")),
     broken("agents here speak for a peer's", (PARTY, "if desk.team.foreign(name):", "if not name:")),
     broken("a peer's principals are this hub's", (PARTY, 'return _spoken(request, f"{hub}/{said}")', "return said")),
+    broken("a team begins beside claims of before", (CONVERSION, "    if held and not convert:", "    if held and convert:")),
+    broken("claims of before a team stay in their checkout", (ADOPTION, 'worktree="" if command.shared else claim.worktree', "worktree=claim.worktree")),
+    broken("claims of before a team lose their checkpoint", (ADOPTION, ", status=claim.status, checkpoint=claim.checkpoint", "")),
+    broken("some claims of before go on although others cannot", (ADOPTION, "        if isinstance(outcome, Refusal):\n            detail", "        if isinstance(outcome, Refusal):\n            break\n            detail")),
+    broken("one path for all may be wished for later in passing", (CONVERSION, "known.exclusion != entry.exclusion", "False")),
     broken("a key between hubs has to be plain", (KEY, "plain = key.isascii() and key.isprintable()", "plain = True")),
     broken("words for another hub name agents as here", (NAMING, "_reworded(told[member],", "str(told[member] or")),
     broken("what goes back through another hub is not looked at", ("hub/synapse_hub/web/closing.py", " or state.team.held(key, now)", "")),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
+import msgspec
 
 from synapse_hub import hubfile
 from synapse_hub.federation.form import SignedRequest
@@ -104,6 +105,11 @@ class Side:
         """Go by ``file`` from now on."""
         hubfile.write(self.directory, file)
         self.team.load(self.rig.hub.transact)
+
+    def knows_of(self, namespace: str, entry: Namespace) -> None:
+        """Go by a file that says this of a namespace, and all the rest as before."""
+        file = self.team.settled
+        self.knows(msgspec.structs.replace(file, namespaces={**file.namespaces, namespace: entry}))
 
     def peer(self, url: str = "") -> Peer:
         """This hub as another writes it down."""

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import msgspec
 import pytest
 
 from synapse_git.constants import HUB_AGENT
@@ -53,10 +52,7 @@ DATA: tuple[Any, ...] = (None, "", {}, [[]], {"é": ["\u2028", 2**53]}, 1e300, "
 @pytest.fixture
 def team(tmp_path: Path) -> Iterator[Pair]:
     with pair(tmp_path) as made:
-        file = made.a.team.settled
-        made.a.knows(
-            msgspec.structs.replace(file, namespaces={**file.namespaces, AT_HOME: Namespace(owner="a", members=())})
-        )
+        made.a.knows_of(AT_HOME, Namespace(owner="a"))
         yield made
 
 

@@ -108,6 +108,14 @@ class YieldClaims(Command, frozen=True):
     tasks: tuple[tuple[str, str], ...]
 
 
+class AdoptClaims(Command, frozen=True):
+    """These go on in ``namespace``, each as (namespace, task id); ``shared``: on the tree that its checkouts share."""
+
+    namespace: str
+    shared: bool
+    tasks: tuple[tuple[str, str], ...]
+
+
 class ClaimEdit(Acting, frozen=True, kw_only=True):
     """An edit is about to be made: refuse it, or claim for its author what of ``paths`` nobody covers yet.
 
@@ -385,6 +393,7 @@ AnyCommand = (
     | ExtendLeases
     | ExpireDue
     | YieldClaims
+    | AdoptClaims
     | ClaimEdit
     | ReanchorLeases
     | RecordDenial

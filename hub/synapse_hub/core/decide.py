@@ -8,12 +8,14 @@ import msgspec
 
 from synapse_git.constants import IDEMPOTENCY_RETENTION_SECONDS, MAX_IDEMPOTENCY_KEYS
 from synapse_git.protocol.path import to_wire
+from synapse_hub.core.adoption import decide_adopt
 from synapse_hub.core.binding import decide_bind, decide_end, decide_free, decide_reclaim, impostor
 from synapse_hub.core.claims import decide_claim
 from synapse_hub.core.commands import (
     Acknowledge,
     Acting,
     AddNote,
+    AdoptClaims,
     AnyCommand,
     BindName,
     ClaimEdit,
@@ -99,6 +101,8 @@ def _decide(state: State, command: AnyCommand, now: float) -> Outcome:  # noqa: 
             return decide_expire(state, command, now)
         case YieldClaims():
             return decide_yield(state, command, now)
+        case AdoptClaims():
+            return decide_adopt(state, command, now)
         case InheritNamespace():
             return decide_inherit(state.team, state.answers, command, now)
         case ClaimEdit():

@@ -204,10 +204,11 @@ def decide_expire(state: State, command: ExpireDue, now: float) -> Decided:
 def decide_yield(state: State, command: YieldClaims, now: float) -> Decided:
     """Their holders hold them elsewhere from now on, so nobody has to be told."""
     claims = (state.live(key, now) for key in command.tasks)
-    return Decided([_released(claim, now) for claim in claims if claim], {})
+    return Decided([released(claim, now) for claim in claims if claim], {})
 
 
-def _released(claim: Claim, now: float) -> ClaimReleased:
+def released(claim: Claim, now: float) -> ClaimReleased:
+    """``claim``, given back by its owner."""
     return ClaimReleased(at=now, namespace=claim.namespace, task_id=claim.task_id, owner=claim.owner, by=claim.owner)
 
 

@@ -1,4 +1,4 @@
-"""Claims that agents of this hub took before it joined, in repositories that the namespace takes in.
+"""Claims that agents of this hub took before it was in the team, in repositories that the namespace takes in.
 
 Found by what they are in; taken at the owner, all of them or none.
 """
@@ -6,19 +6,21 @@ Found by what they are in; taken at the owner, all of them or none.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from synapse_git.governed import canonical
 from synapse_git.protocol.path import from_wire
+from synapse_git.protocol.team import LocalRepository
 from synapse_hub.core.claim import Claim
 from synapse_hub.core.commands import ReleaseClaim, SaveCheckpoint, TakeClaim, UpdateTask
-from synapse_hub.core.outcome import Refusal
+from synapse_hub.core.outcome import Conflict, Refusal
 from synapse_hub.core.state import State
 from synapse_hub.federation.errand import Errand
 from synapse_hub.federation.link import Reply
+from synapse_hub.hubfile import HubFile
 
 if TYPE_CHECKING:
     from synapse_hub.federation.joining import Admission
@@ -28,13 +30,58 @@ Carry = Callable[[Errand], Awaitable["Reply | Answered | Refusal"]]
 _UNTOUCHED = "claimed"
 
 
-def concerned(state: State, now: float, admission: Admission, repositories: dict[str, list[str]]) -> list[Claim]:
-    """The live claims in what ``admission`` lets this hub into, by task. ``repositories``: namespace → its remotes."""
-    taken_in = {canonical(url) for url in admission.remotes}
-    spaces = {admission.namespace}
-    spaces |= {name for name, urls in repositories.items() if taken_in & {canonical(url) for url in urls}}
+def concerned(state: State, now: float, admission: Admission, repositories: Iterable[LocalRepository]) -> list[Claim]:
+    """The live claims in what ``admission`` lets this hub into, by task."""
+    spaces = {admission.namespace, *_taken_in(admission.namespace, admission.remotes, repositories)}
+    return _live_in(state, now, spaces)
+
+
+def left_behind(
+    state: State, now: float, name: str, file: HubFile, before: HubFile, repositories: Iterable[LocalRepository]
+) -> list[Claim]:
+    """The live claims that ``name``, a namespace of this hub, takes in by ``file``, but for those in their right place.
+
+    Where a path is to have one holder on all machines, that is the tree which checkouts share.
+    """
+    entry, known = file.namespaces[name], before.namespaces.get(name)
+    found = _live_in(state, now, _taken_in(name, entry.remotes, repositories))
+    if entry.exclusion == "repository" and (known is None or known.exclusion != entry.exclusion):
+        found += [claim for claim in _live_in(state, now, {name}) if claim.worktree]
+    return found
+
+
+def _taken_in(name: str, remotes: Iterable[str], repositories: Iterable[LocalRepository]) -> set[str]:
+    """The ``local:`` namespaces of those that belong to the namespace ``name`` by its ``remotes``, or by their word."""
+    wanted = {canonical(url) for url in remotes}
+    return {
+        one.namespace
+        for one in repositories
+        if (one.configured == name if one.configured else wanted & {canonical(url) for url in one.remotes})
+    }
+
+
+def _live_in(state: State, now: float, spaces: Collection[str]) -> list[Claim]:
     found = (claim for claim in state.claims.values() if claim.namespace in spaces and claim.live(now))
     return sorted(found, key=lambda claim: claim.key)
+
+
+def in_the_way(held: list[Claim], begun: str, way_out: str, *, convert: bool) -> Refusal | None:
+    """Why a team cannot begin with these claims, where that is so. ``begun``: what has not; ``way_out``: converts."""
+    if held and not convert:
+        return Refusal(
+            "LEASE_LIVE",
+            f"{begun}: what agents hold here in repositories of the team would be unknown to the others",
+            f"Release it (synapse-git release -t TASK), or {way_out}",
+            [Conflict(claim) for claim in held],
+        )
+    if alike := namesakes(held):
+        return Refusal(
+            "LEASE_LIVE",
+            f"{begun}: in one namespace two tasks cannot be called alike",
+            f"Release one of them: synapse-git release -t {alike[0].task_id}",
+            [Conflict(claim) for claim in alike],
+        )
+    return None
 
 
 def namesakes(claims: Iterable[Claim]) -> list[Claim]:

@@ -14,7 +14,6 @@ from synapse_git.protocol.team import TeamAdmitBody, TeamJoinBody
 from synapse_hub import hubfile
 from synapse_hub.core.claim import Claim
 from synapse_hub.core.commands import YieldClaims
-from synapse_hub.core.outcome import Conflict, Refusal
 from synapse_hub.federation import tickets
 from synapse_hub.federation.team import Team
 from synapse_hub.hubfile import HubFile, Peer
@@ -24,6 +23,8 @@ from synapse_hub.web.team import change, listening, named, own_client, part, url
 
 if TYPE_CHECKING:
     from synapse_hub.federation.joining import Admission
+
+_CONVERTS = "have the owner take it over: synapse-git team join --convert"
 
 
 async def join(desk: Desk, request: Request) -> Response:
@@ -41,12 +42,11 @@ async def join(desk: Desk, request: Request) -> Response:
         raise Rejected("INVALID_REQUEST", f"that is no token: {error}", "Give it as team init printed it") from None
     before = await _prepared(desk, body)
     application = _application(desk.team, before, secret)
-    repositories = {one.namespace: one.remotes for one in body.repositories}
     try:
         certificate = await joining.certificate_at(body.url, expected)
         offered = await joining.apply_at(body.url, certificate, msgspec.structs.replace(application, look=True))
-        held = conversion.concerned(desk.hub.state, desk.hub.now(), offered, repositories)
-        if refusal := _in_the_way(held, convert=body.convert):
+        held = conversion.concerned(desk.hub.state, desk.hub.now(), offered, body.repositories)
+        if refusal := conversion.in_the_way(held, "nobody has joined", _CONVERTS, convert=body.convert):
             return answer.problem(refusal, desk.hub.state.seq, desk.hub.now())
         _compatible(before, offered)
         admission = await joining.apply_at(body.url, certificate, application)
@@ -95,27 +95,6 @@ def _compatible(file: HubFile, admission: Admission) -> None:
             f"{admission.namespace} is owned by {known.owner} as far as this hub knows, not by {admission.id}",
             "Leave the one team before joining the other: synapse-git team leave",
         )
-
-
-def _in_the_way(held: list[Claim], *, convert: bool) -> Refusal | None:
-    """Why there is no joining with these claims, where that is so."""
-    from synapse_hub.federation.conversion import namesakes
-
-    if held and not convert:
-        return Refusal(
-            "LEASE_LIVE",
-            "nobody has joined: what agents hold here in repositories of the team would be unknown to the others",
-            "Release it (synapse-git release -t TASK), or have the owner take it over: synapse-git team join --convert",
-            [Conflict(claim) for claim in held],
-        )
-    if alike := namesakes(held):
-        return Refusal(
-            "LEASE_LIVE",
-            "nobody has joined: in one namespace two tasks cannot be called alike",
-            f"Release one of them: synapse-git release -t {alike[0].task_id}",
-            [Conflict(claim) for claim in alike],
-        )
-    return None
 
 
 async def _convert(desk: Desk, admission: Admission, held: list[Claim], *, known: bool) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -13,7 +15,9 @@ from starlette.responses import Response
 from synapse_git.governed import canonical
 from synapse_git.protocol.team import TeamInitBody
 from synapse_hub import hubfile
-from synapse_hub.core.commands import FreeNamespace
+from synapse_hub.core.claim import Claim
+from synapse_hub.core.commands import AdoptClaims, FreeNamespace
+from synapse_hub.core.outcome import Refusal
 from synapse_hub.hub import Answered
 from synapse_hub.hubfile import HubFile, Namespace, Place
 from synapse_hub.web import answer
@@ -21,22 +25,65 @@ from synapse_hub.web.desk import Desk, Rejected, read
 from synapse_hub.web.observed import standing
 from synapse_hub.web.party import peer
 
+_CONVERTS = "have it go on in the namespace: synapse-git team init --convert"
 _ANYWHERE = ("0.0.0.0", "::")  # noqa: S104 - told apart, not bound
 
 
 async def init(desk: Desk, request: Request) -> Response:
-    """``POST /v2/team/init``: own a namespace, and give out a token that lets one hub in: `{url, token, id}`."""
+    """``POST /v2/team/init``: own a namespace: `{url, token, id, converted}`. The token lets one hub in.
+
+    Refuses with LEASE_LIVE where agents hold something here that the namespace takes in, unless it is converted.
+    """
     _, body = await read(request, TeamInitBody)
     own_client(request)
+    from synapse_hub.federation.conversion import in_the_way, left_behind
     from synapse_hub.federation.identity import fingerprint
 
+    namespace = body.namespace
     async with desk.team.turn:
-        await change(desk, _owning(named(desk, body.name), body))
-        place = await desk.open_for_peers()
+        before = named(desk, body.name)
+        file = _owning(before, body)
+        held = left_behind(desk.hub.state, desk.hub.now(), namespace, file, before, body.repositories)
+        if refusal := in_the_way(held, f"{namespace} is as it was", _CONVERTS, convert=body.convert):
+            raise Rejected.of(refusal)
+        async with _or_as_before(desk, before, namespace):
+            await change(desk, file)
+            place = await desk.open_for_peers()
+            converted = await _adopt(desk, namespace, held)
     identity = desk.team.identity
-    token = desk.team.tickets.issue(body.namespace, fingerprint(identity.certificate), desk.hub.now())
-    document = {"url": url_of(place), "token": token, "id": desk.team.id, "namespace": body.namespace}
+    token = desk.team.tickets.issue(namespace, fingerprint(identity.certificate), desk.hub.now())
+    document = {
+        "url": url_of(place),
+        "token": token,
+        "id": desk.team.id,
+        "namespace": namespace,
+        "converted": converted,
+    }
     return answer.document(document, desk.hub.state.seq, desk.hub.now())
+
+
+@asynccontextmanager
+async def _or_as_before(desk: Desk, file: HubFile, namespace: str) -> AsyncIterator[None]:
+    """Where the block cannot be gone through with, ``file`` stays in place, and the namespace as free as it was."""
+    governed = namespace in desk.hub.state.team.governed
+    try:
+        yield
+    except Rejected:
+        await change(desk, file)
+        if not governed:
+            await desk.transact(FreeNamespace(namespace=namespace))
+            desk.team.tell_clients()
+        raise
+
+
+async def _adopt(desk: Desk, namespace: str, held: Sequence[Claim]) -> list[str]:
+    """Have claims of before go on in the namespace; their tasks. Raises: Rejected."""
+    shared = desk.team.exclusion(namespace) == "repository"
+    command = AdoptClaims(namespace=namespace, shared=shared, tasks=tuple(claim.key for claim in held))
+    outcome = (await desk.transact(command)).outcome
+    if isinstance(outcome, Refusal):
+        raise Rejected.of(outcome)
+    return [claim.task_id for claim in held]
 
 
 def _owning(file: HubFile, body: TeamInitBody) -> HubFile:
