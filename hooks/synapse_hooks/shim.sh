@@ -129,6 +129,20 @@ judge() {
 	[ $status -eq 0 ] || broken "the check ended with status $status"
 }
 
+# The hook that was here before may stage something, and Git reads the index again after it. Neither its time nor its
+# place tells: a hook may write into the file and put the time back.
+judge_around() {
+	before=$(content)
+	"$next" "$@" || exit
+	after=$(content)
+	[ -n "$before" ] && [ "$before" = "$after" ] || judge "$@"
+	exit 0
+}
+
+content() {
+	cksum <"${GIT_INDEX_FILE:-${GIT_DIR:-.git}/index}" 2>/dev/null
+}
+
 # Most updates of references concern no checkout: those pass without starting Python.
 judge_references() {
 	if [ -n "$next" ]; then
@@ -267,7 +281,11 @@ if [ ! -f "$next" ] || [ ! -x "$next" ] || own "$next" || { [ -n "$aside" ] && o
 fi
 
 case $moment in
-index) settled || { ! refused || exit 1; judge "$@"; } ;;
+index)
+	settled || { ! refused || exit 1; judge "$@"; }
+	# From here on Git makes a commit of what it has read.
+	[ -z "$next" ] || [ "$name" = prepare-commit-msg ] || judge_around "$@"
+	;;
 references) settled || judge_references "$@" ;;
 push) judge_lines "$@" ;;
 update) judge "$2 $3 $1" '' ;;

@@ -88,10 +88,18 @@ def test_a_hook_that_stages_something_is_judged_again(box: Box, counted: Path) -
     box.done("git", "add", "src/a.py")
     (box.home / "stage").touch()
     refused(box.git("commit", "-qm", "x", agent="ana"), "src/b.py")
-    assert log(box) == ["pre-commit", "prepare-commit-msg"]
+    assert log(box) == ["pre-commit"] * 2
 
 
-@pytest.mark.parametrize("put", ['cat $HOME/copy >"$GIT_INDEX_FILE"', 'cp -p $HOME/copy "$GIT_INDEX_FILE"'])
+@pytest.mark.parametrize(
+    "put",
+    [
+        'cat $HOME/copy >"$GIT_INDEX_FILE"',
+        'cp -p $HOME/copy "$GIT_INDEX_FILE"',
+        'i="$GIT_INDEX_FILE"; touch -r "$i" $HOME/time && cat $HOME/copy >"$i" && touch -r $HOME/time "$i"',
+    ],
+    ids=["written", "copied", "of the same time"],
+)
 def test_a_hook_that_rewrites_the_index_in_place_is_judged_again(box: Box, counted: Path, put: str) -> None:
     """The file is the same, what it holds is not, whichever time it says it is of."""
     allowed(box.synapse("uninstall"))
@@ -103,7 +111,36 @@ def test_a_hook_that_rewrites_the_index_in_place_is_judged_again(box: Box, count
     box.write("src/b.py")
     box.done("git", "add", "src/a.py")
     refused(box.git("commit", "-qm", "x", agent="ana"), "src/b.py")
-    assert log(box) == ["pre-commit", "prepare-commit-msg"]
+    assert log(box) == ["pre-commit"] * 2
+
+
+def test_a_hook_that_adds_to_a_patch_is_judged_again(box: Box, counted: Path) -> None:
+    """There is no later hook of the commit, and what is refused can still be given up."""
+    allowed(box.synapse("uninstall"))
+    script(counted / ".git/hooks/pre-applypatch", "echo more >src/b.py; git add src/b.py")
+    box.write("src/a.py")
+    box.done("git", "commit", "-qam", "x")
+    box.done("git", "format-patch", "-q", "-1", "-o", "../patches")
+    box.done("git", "reset", "-q", "--hard", "HEAD~1")
+    allowed(box.synapse("install"))
+    count_starts(counted / ".git/hooks", box)
+    ended = refused(box.run("sh", "-c", "git am -q ../patches/*", agent="ana"), "src/b.py")
+    assert log(box) == ["pre-applypatch"] * 2
+    assert "git am --abort" in ended.err
+
+
+def test_what_another_hook_says_and_how_it_ends_is_passed_on(box: Box, counted: Path) -> None:
+    """It is run once, and its status is the status of the hook."""
+    allowed(box.synapse("uninstall"))
+    script(counted / ".git/hooks/pre-commit", "echo own >>$HOME/log; echo said >&2; exit $(cat $HOME/status)")
+    allowed(box.synapse("install"))
+    count_starts(counted / ".git/hooks", box)
+    box.write("src/a.py")
+    for status in ("3", "0"):
+        (box.home / "status").write_text(status)
+        ended = box.run(counted / ".git/hooks/pre-commit", agent="ana", env={"GIT_INDEX_FILE": ".git/index"})
+        assert (ended.code, ended.err) == (int(status), "said\n")
+        assert log(box)[-1:] == ["own"]
 
 
 @pytest.mark.parametrize("path", ["docs", "src/a.py"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,6 +42,16 @@ actors = st.builds(
 def refused(ended: Result) -> bool:
     """Was it the guard that stopped it?"""
     return ended.code != 0 and "SCOPE_CONFLICT" in ended.err
+
+
+def _make_room(root: Path, path: str) -> None:
+    """Nothing but directories above, and neither a link nor a directory in its place."""
+    file = root / path
+    for found in (*reversed(file.parents[: path.count("/")]), file):
+        if found.is_symlink() or (found != file and found.is_file()):
+            found.unlink()
+    if file.is_dir():
+        shutil.rmtree(file)
 
 
 class Checkouts(RuleBasedStateMachine):
@@ -106,9 +117,7 @@ class Checkouts(RuleBasedStateMachine):
     def write(self, place: str, paths: list[str]) -> None:
         for path in paths:
             self.number += 1
-            file = self.roots[place] / path
-            if file.is_symlink():
-                file.unlink()
+            _make_room(self.roots[place], path)
             self.box.write(path, f"{self.number}\n", cwd=self.roots[place])
 
     def perform(
