@@ -34,7 +34,7 @@ class Entry:
     """``name``: what it is called. ``path``: where it stood, relative to the root. ``about``: the circumstances.
 
     ``agent``: who wrote what is kept; ``owner``, ``task_id``, ``namespace``: the claim it was written into, '' where
-    something was overwritten on request. ``at``: Unix seconds.
+    something was overwritten on request; ``seen``: of the watcher that wrote it. ``at``: Unix seconds.
     """
 
     __slots__ = ("about", "directory", "name")
@@ -79,7 +79,7 @@ class Entry:
 
     def document(self) -> dict[str, Any]:
         """For people and programs."""
-        about = {key: value for key, value in self.about.items() if key != "path"}
+        about = {key: value for key, value in self.about.items() if key not in ("path", "seen")}
         return {
             "name": self.name,
             "path": scope.to_wire(self.path),
@@ -146,8 +146,32 @@ def replace(
             exchange(swap, name, directory)  # somebody wrote between the look and the exchange: that stays where it is
             _drop(kept)
             raise Doubt("it was written to meanwhile")
-        os.unlink(swap)
+        _retire(swap, kept)
         return kept
+
+
+def _retire(swap: bytes, kept: Entry) -> None:
+    """Keep the file itself: whoever has it open may go on writing into it."""
+    descriptor = os.open(swap, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+        os.fchmod(descriptor, 0o600)
+    finally:
+        os.close(descriptor)
+    os.rename(swap, kept.file)
+
+
+def again(kept: Entry, git_dir: str, root: str) -> Entry:
+    """Replace what the writer of ``kept`` was killed before it replaced; the entry that stands for it now.
+
+    Raises: as `replace`; then ``kept`` is gone, and all else as it was.
+    """
+    swap = f"{kept.directory}/{_SWAP}"
+    with open(swap, "rb") as file:
+        content, mode = file.read(), os.fstat(file.fileno()).st_mode
+    expected, about = kept.about["sha256"], dict(kept.about)
+    _drop(kept)
+    return replace(git_dir, root, kept.path, content, mode, expected=expected, about=about)
 
 
 def forget_begun(kept: Entry, root: str) -> None:

@@ -37,7 +37,8 @@ log = logging.getLogger("synapse_watch")
 
 
 class Patrol:
-    """``tell`` is called with each edit in another's scope and the name under which it is kept, '' where it was left.
+    """``tell`` is called with each edit in another's scope and the name under which it is kept, '' where it was left,
+    and then why, if it was to be put back.
 
     ``stand`` with each new state and the reason for it, and again every ``repeat_s``; ``settle`` with how many files
     Git moved along with HEAD, once for each move.
@@ -49,7 +50,7 @@ class Patrol:
         here: Checkout,
         env: Mapping[str, str],
         *,
-        tell: Callable[[Edit, str], None],
+        tell: Callable[[Edit, str, str], None],
         stand: Callable[[str, str], None],
         settle: Callable[[int], None] = lambda _: None,
         repeat_s: float = float("inf"),
@@ -96,6 +97,7 @@ class Patrol:
                 self._look_due = 0.0
                 log.warning("%s: %s", os.fsdecode(self._root), error)
                 stop.wait(_UNANSWERED_S)
+        self._restore.close()
         if self._stream:
             self._stream.close()
 
@@ -107,7 +109,7 @@ class Patrol:
         now = time.time()
         found, self._picture = Picture({}, min(self._since, now)).missed(self._truth.dirty(), self._look, now)
         missed = [path for path in found if self._since < now and self._gone_since(path)]
-        self._judge_unseen(missed, self._restore.resume)
+        self._judge_unseen(missed)
         self._now(*opened)
         self._look_due = time.monotonic() + (_NOW_AND_THEN_S if opened[0] == "live" else _DEGRADED_S)
 
@@ -204,10 +206,10 @@ class Patrol:
                 self._conclude(edit, seen, moment)
         self._restore.forget(path for path in suspicious if path not in self._doubts)
 
-    def _judge_unseen(self, paths: list[bytes], note: Callable[[bytes], None]) -> None:
-        """Those of which no event told; ``note`` is told of each before."""
+    def _judge_unseen(self, paths: list[bytes]) -> None:
+        """Those of which no event told."""
         for path in paths:
-            note(path)
+            self._restore.missed(path)
         self._judge(paths)
         self._restore.forget(path for path in paths if path not in self._doubts)
 
@@ -252,12 +254,12 @@ class Patrol:
         if edit.by == "holder":
             self._approve(edit, seen)
             return
-        kept = self._restore.settle(edit, seen, moment)
+        kept, why = self._restore.settle(edit, seen, moment)
         if kept:
             self._picture.note(edit.path, self._look(edit.path)[0])
         else:
             self._strange.add(edit.path)
-        self._tell(edit, kept)
+        self._tell(edit, kept, why)
 
     def _approve(self, edit: Edit, seen: Content | None) -> None:
         self._strange.discard(edit.path)
@@ -278,9 +280,10 @@ class Patrol:
 
     def _note(self, path: bytes) -> None:
         """It was seen, and is being dealt with."""
+        count = self._restore.count(path)
         mark = self._look(path)[0]
         if mark != self._picture.mark(path):
-            self._restore.before(path, self._picture.mark(path))
+            self._restore.before(path, self._picture.mark(path), count)
             self._picture.note(path, mark)
             self._doubts.renew(path, time.monotonic())
 
@@ -295,7 +298,7 @@ class Patrol:
         standing = self._origin.look()
         self._restore.consult()
         missed, picture = self._picture.missed(self._truth.dirty(), self._look, now)
-        self._judge_unseen(missed, self._restore.missed)
+        self._judge_unseen(missed)
         self._picture = picture
         self._origin.stand(standing)
         self._arrivals.clear()

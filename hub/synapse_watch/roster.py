@@ -70,5 +70,5 @@ class Roster:
                 stand("off", "its directory is gone")
 
 
-def _note(edit: Edit, kept: str) -> None:
-    log.info("%s: %s by %s %s", edit.owner, os.fsdecode(edit.path), edit.agent or "unknown", kept)
+def _note(edit: Edit, kept: str, why: str) -> None:
+    log.info("%s: %s by %s %s", edit.owner, os.fsdecode(edit.path), edit.agent or "unknown", kept or why)

@@ -42,10 +42,11 @@ class Terminal:
             with suppress(SynapseError):
                 self._report.stand("off", "", foreground=True)
 
-    def _tell(self, edit: Edit, kept: str) -> None:
+    def _tell(self, edit: Edit, kept: str, why: str) -> None:
         path = scope.from_bytes(edit.path)
         who = edit.agent or "unknown"
         done = f"put back, see synapse-git quarantine show {kept}" if kept else "it is on record"
+        done += f", and left as it is: {why}" if why else ""
         by = f"{who}'s Git" if edit.by == "git" else who
         self._print(
             f"{edit.owner}'s {scope.show(path)} was changed by {by} (task {edit.task_id}); {done}",
@@ -58,6 +59,7 @@ class Terminal:
                 "by": edit.by,
                 "agent": edit.agent,
                 "quarantine": kept,
+                "left": why,
             },
         )
 

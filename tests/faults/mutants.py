@@ -25,6 +25,7 @@ QUICK = (
     "tests/unit/test_picture.py",
     "tests/unit/test_origin.py",
     "tests/unit/test_switches.py",
+    "tests/unit/test_writes.py",
     "tests/watch/test_quarantine.py",
     "tests/unit/test_binding.py",
     "tests/unit/test_record.py",

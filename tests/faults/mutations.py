@@ -41,6 +41,7 @@ SWEEP = "hooks/synapse_hooks/tools/sweep.py"
 QUARANTINE, SPOT, PICTURE = "synapse_git/quarantine.py", "synapse_git/spot.py", "hub/synapse_watch/picture.py"
 _OBSERVED = "hub/synapse_hub/federation/observation/"
 TIDINGS, VIEW, FOLLOWING = _OBSERVED + "tidings.py", _OBSERVED + "view.py", "hub/synapse_hub/web/following.py"
+WRITES = "hub/synapse_watch/writes.py"
 ORIGIN = "hub/synapse_watch/origin.py"
 TRANSFER = _CORE + "team/transfer.py"
 ESTATE, DEED, SUCCESSION = (f"hub/synapse_hub/federation/{name}.py" for name in ("estate", "deed", "succession"))
@@ -414,6 +415,10 @@ _WATCHERS = [
     broken("a setting that was overruled silences", (SWITCHES, "if found is silencing and not settled:", "if found is silencing:")),
     broken("a linked directory leads out of the tree", (SPOT, "_DIRECTORY | os.O_NOFOLLOW", "_DIRECTORY")),
     broken("what was not replaced is reported as replaced", (QUARANTINE, 'return _digest(file.read()) != str(self.about["put"])', "return True")),
+    broken("two writes are one", (WRITES, "now == (since[0] + 1, since[1])", "now[1] == since[1]")),
+    broken("what was not counted all along is counted", (WRITES, "if now[1] <= last else UNKNOWN", "if now else UNKNOWN")),
+    broken("a directory that comes back was there all along", (WRITES, "self._last += 1", "self._last = 1")),
+    broken("two writes alike are one to the kernel", (WRITES, "_WATCHED = _COUNTED | _MODIFY | _CREATE", "_WATCHED = _COUNTED")),
     broken("what was noted is news", (PICTURE, "if mark == self._marks.get(path):", "if not path:")),
     broken("what nobody touched is news", (PICTURE, "if mark and changed_at < self.at - _COARSE_S:", "if not path:")),
 ]  # fmt: skip

@@ -105,6 +105,22 @@ def test_a_holders_work_that_no_tool_told_of_is_never_taken_out(box: Box, held: 
     assert entries(box) == []
 
 
+@pytest.mark.parametrize("between_s", [0.0, 0.02])
+def test_of_two_writes_at_once_nothing_is_put_back(box: Box, held: Path, between_s: float) -> None:
+    """To watchfiles they are one, and the first may have been the holder's own: all stays, and why is said."""
+    with watching(box) as watch:
+        announce(box, "bo", "src/a.py", digest("by hand\nby bo\n"))
+        box.write("src/a.py", "by hand\n")
+        time.sleep(between_s)
+        box.write("src/a.py", "by hand\nby bo\n")
+        watch.until(watch.edits)
+        (told,) = (one for one in watch.said if one["kind"] == "foreign_edit")
+        assert (told["by"], told["agent"], told["quarantine"]) == ("agent", "bo", "")
+        assert "more than once" in told["left"]
+        assert (held / "src/a.py").read_text() == "by hand\nby bo\n"
+    assert entries(box) == []
+
+
 def test_an_edit_right_after_the_holders_own_is_its_makers(box: Box, held: Path) -> None:
     """Tools say what they wrote after they wrote it: what each wrote is told by the content, and not by the time."""
     with watching(box) as watch:
