@@ -105,7 +105,7 @@ def _enlist(call: Call, namespace: str) -> None:
 
 
 def status(call: Call) -> int:
-    """Exit 0. ``--json``: ``{id, listen, broken, peers, namespaces, receipts}``."""
+    """Exit 0. ``--json``: ``{id, listen, shut, broken, peers, namespaces, receipts}``."""
     reply = client.query(call.hub, "/v2/team")
     told = reply.document
     if call.json:
@@ -123,6 +123,8 @@ def status(call: Call) -> int:
         return 0
     listens = f", listening at {told['listen']}" if told["listen"] else ""
     output.result(f"this hub is {told['id']}{listens}")
+    if told["shut"]:
+        output.result(f"nobody reaches it: {told['shut']}. It is tried again every few seconds")
     rows = [_row(item, told["id"]) for item in told["namespaces"]]
     table.show(("NAMESPACE", "OWNER", "EXCLUDES", "MEMBERS"), rows, call.env)
     for peer in told["peers"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from synapse_git import address, governed
@@ -41,6 +41,8 @@ class Team:
         self._keys: tuple[HubFile, dict[str, Ed25519PublicKey]] | None = None
         self.file: HubFile | None = None
         self.broken = ""
+        # Why doors that the file names are shut, by their names there.
+        self.shut: Mapping[str, str] = {}
         self.tickets = Tickets()
         # Who changes the file does so from what it says, one after another.
         self.turn = asyncio.Lock()

@@ -1,4 +1,4 @@
-"""Opens the doors that ``hub.toml`` asks for."""
+"""Opens the doors that ``hub.toml`` asks for, and those that cannot be opened yet later on."""
 
 from __future__ import annotations
 
@@ -38,34 +38,54 @@ PEER_ROUTES = (
 # What a hub may ask that is nobody's peer yet.
 STRANGERS_ROUTES = (("POST", "/v2/team/admit"),)
 
+# A machine may start before its network does, and another process may have the port for a while.
+_AGAIN_S = 2.0
+
 log = logging.getLogger("synapse_hub")
 
 
 class Listening:
-    """The doors of one hub. ``state``: its directory; ``app``: its routes."""
+    """The doors of one hub. ``state``: its directory; ``again_s``: how often those that are shut are tried."""
 
-    def __init__(self, state: str, app: ASGIApp, desk: Desk) -> None:
+    def __init__(self, state: str, app: ASGIApp, desk: Desk, again_s: float = _AGAIN_S) -> None:
         self._state = state
         self._app = app
         self._desk = desk
         self._team = desk.team
         self._server: uvicorn.Server | None = None
         self._open: set[str] = set()
-        self._reloading: asyncio.Future[None] | None = None
+        self._again_s = again_s
+        self._again: asyncio.TimerHandle | None = None
+        self._turn = asyncio.Lock()
+        self._pending: set[asyncio.Future[None]] = set()
         desk.open_for_peers = self.open_for_peers
 
     async def open(self, server: uvicorn.Server) -> None:
-        """All that the file names. One that cannot be opened is said in the log and closes nothing else."""
+        """All that the file names. One that cannot be opened closes nothing else, and is tried again."""
         self._server = server
+        shut: dict[str, str] = {}
         for name in ("loopback", "listen"):
             try:
                 await self._ensure(server, name)
             except (OSError, ValueError) as error:
-                log.error("%s in hub.toml cannot be opened: %s", name, error)
+                shut[name] = f"{name} in hub.toml cannot be opened: {error}"
+        for said in set(shut.values()) - set(self._team.shut.values()):
+            log.error("%s", said)
+        self._team.shut = shut
+        if shut and self._again is None:
+            self._again = asyncio.get_running_loop().call_later(self._again_s, self._once_more, server)
+
+    def _once_more(self, server: uvicorn.Server) -> None:
+        self._again = None
+        self._keep(asyncio.ensure_future(self.open(server)))
 
     def reload(self) -> None:
         """Read the file anew, and go by it."""
-        self._reloading = asyncio.ensure_future(self._reload())
+        self._keep(asyncio.ensure_future(self._reload()))
+
+    def _keep(self, task: asyncio.Future[None]) -> None:
+        self._pending.add(task)
+        task.add_done_callback(self._pending.discard)
 
     async def _reload(self) -> None:
         async with self._team.turn:
@@ -89,11 +109,12 @@ class Listening:
 
     async def _ensure(self, server: uvicorn.Server, name: str) -> None:
         """Raises: OSError, ValueError."""
-        place: Place | None = getattr(self._team.settled, name)
-        if place is None or name in self._open:
-            return
-        port = await (self._open_loopback if name == "loopback" else self._open_peers)(server, place)
-        self._open.add(name)
+        async with self._turn:
+            place: Place | None = getattr(self._team.settled, name)
+            if place is None or name in self._open:
+                return
+            port = await (self._open_loopback if name == "loopback" else self._open_peers)(server, place)
+            self._open.add(name)
         log.info("listening at %s:%d (%s)", place.host, port, name)
         if not place.port:
             file = msgspec.structs.replace(self._team.settled, **{name: Place(place.host, port)})

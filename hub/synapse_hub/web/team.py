@@ -132,7 +132,7 @@ async def part(desk: Desk, namespace: str) -> Answered:
 
 
 async def team(desk: Desk, request: Request) -> Response:
-    """``GET /v2/team``: `{id, listen, broken, peers, namespaces}`."""
+    """``GET /v2/team``: `{id, listen, shut, broken, peers, namespaces, receipts}`."""
     own_client(request)
     file, known = desk.team.settled, desk.hub.state.team
     names = sorted({*file.namespaces, *known.governed})
@@ -140,6 +140,7 @@ async def team(desk: Desk, request: Request) -> Response:
     document = {
         "id": file.id,
         "listen": str(file.listen) if file.listen else "",
+        "shut": desk.team.shut.get("listen", ""),
         "broken": desk.team.broken,
         "peers": [{"id": name, "url": entry.url, **standing(desk, name)} for name, entry in file.peers.items()],
         "namespaces": [_namespace(desk, name) for name in names],
