@@ -23,7 +23,7 @@ def run(call: Call) -> int:
         raise UsageError("--force and --reason TEXT go together: the holder is told why")
     if call.flag("all"):
         return _all(call, agent)
-    claim = _taken(call) if call.flag("force") else target.chosen(call, agent)
+    claim = _taken(call) if call.flag("force") else _own(call, agent)
     reply = _give_back(call, agent, claim)
     if call.json:
         output.raw(reply.raw)
@@ -39,6 +39,17 @@ def _give_back(call: Call, agent: str, claim: Mapping[str, Any]) -> Reply:
     if reason := call.text("reason"):
         body |= {"force": True, "reason_text": reason}
     return client.command(call.hub, "/v2/release", body)
+
+
+def _own(call: Call, agent: str) -> Mapping[str, Any]:
+    """As `target.chosen`; of a task that is not known here, another hub may have granted it without an answer."""
+    try:
+        return target.chosen(call, agent)
+    except Refused as refusal:
+        place = call.checkout_if_any()
+        if refusal.reason != "NOT_HELD" or not call.text("task") or place is None or not place.owned_elsewhere():
+            raise
+        return {"task_id": call.text("task"), "namespace": place.namespace()}
 
 
 def _taken(call: Call) -> dict[str, Any]:

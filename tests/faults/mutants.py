@@ -45,6 +45,7 @@ QUICK = (
     "tests/team/test_waiting.py",
     "tests/team/test_succession.py",
     "tests/team/test_line.py",
+    "tests/team/test_listening.py",
 )
 WHOLE = Breakage("nothing broken", ())
 _AT_ONCE = 2

@@ -45,6 +45,7 @@ WRITES = "hub/synapse_watch/writes.py"
 ORIGIN = "hub/synapse_watch/origin.py"
 TRANSFER = _CORE + "team/transfer.py"
 ESTATE, DEED, SUCCESSION = (f"hub/synapse_hub/federation/{name}.py" for name in ("estate", "deed", "succession"))
+LISTENING = "hub/synapse_hub/web/listening.py"
 DEPARTURE = "hub/synapse_hub/web/departure.py"
 ROUTES, DESK = "hub/synapse_hub/web/claims.py", "hub/synapse_hub/web/desk.py"
 
@@ -438,6 +439,7 @@ _OBSERVATION = [
 _LINES = [
     broken("a dead connection says nothing of the others", (LINE, "            self.close()\n            raise\n", "            raise\n")),
     broken("an answer that comes late is the next one's", (LINE, "            connection.abort()\n            self.close()\n            raise\n", "            self._idle.append(connection)\n            raise\n")),
+    broken("what was given up arrives later", (LINE, "                ending.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)\n", "                pass\n")),
     broken("whoever answers at an address is believed", (LINE, "ssl=self._secured)\n        except", "ssl=__import__('ssl')._create_unverified_context())\n        except")),
 ]  # fmt: skip
 
@@ -453,6 +455,7 @@ _TRANSFERS = [
     broken("anybody signs a deed", (DEED, " or not proves(document, giver.key):", ":")),
     broken("an old deed counts", (DEED, "or known.owner != deed.giver or known.term >= deed.term:", "or known.owner != deed.giver:")),
     broken("nobody hears that a namespace went", (HUB, "TaskHandedOff, ClaimGranted, NamespaceCeded)", "TaskHandedOff, ClaimGranted)")),
+    broken("a door that is shut stays shut", (LISTENING, "if shut and self._again is None:", "if not shut and self._again is None:")),
     broken("who leaves contests on", (DEPARTURE, "    await desk.transact(HearAssertion(namespace=body.namespace, by=hub, owns=False))\n", "")),
     broken("nobody hears that an owner gives way", (DEPARTURE, "return known.contested_by if known else ()", "return ()")),
     broken("a dead owner is not waited for", (SUCCESSION, "if until <= now:", "if now:")),

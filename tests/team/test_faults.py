@@ -63,13 +63,17 @@ def test_inv_mh_2_what_was_granted_once_is_not_taken_to_be_held_still(between: t
 
 
 def test_an_answer_that_never_comes_is_settled_by_the_owners_list(between: tuple[Host, Host, Proxy]) -> None:
-    """The claim may have been granted: the agent is told so, and nothing is covered until the owner is heard."""
+    """The claim may have been granted: the agent is told so, and may give it back though nobody here knows of it."""
     a, b, proxy = between
     proxy.swallow = 10
     lost = b.synapse("claim", "src/a.py", "-t", "login", "--json", agent="ben")
     assert lost.code == 3 and lost.json()["reason"] == "OWNER_UNREACHABLE" and "not known" in lost.json()["detail"]
     assert granted(a, "login")
     proxy.swallow = 0
+    assert b.synapse("release", "-t", "login", agent="ben").code == 0
+    assert not granted(a, "login")
+    again = b.synapse("release", "-t", "login", "--json", agent="ben")
+    assert again.code == 1 and again.json()["reason"] == "NOT_HELD"
     assert b.synapse("claim", "src/a.py", "-t", "login", agent="ben").code == 0
     assert a.synapse("claim", "src/a.py", agent="ana").code == 1
 

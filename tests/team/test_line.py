@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+import uvloop
 
 from synapse_hub.federation.identity import Identity, client_context, identity
 from synapse_hub.federation.line import Broken, Line, NotConnected
@@ -55,7 +56,7 @@ def asked(known: Identity, server: Server, play: Callable[[Line], Awaitable[None
             listening.close()
             await asyncio.sleep(0.01)
 
-    asyncio.run(run())
+    uvloop.run(run())
 
 
 def _base64(known: Identity) -> str:
@@ -119,6 +120,27 @@ def test_a_question_that_is_given_up_leaves_no_answer_for_the_next(known: Identi
         assert not line._idle
 
     asked(known, server, play)
+
+
+def test_a_question_that_is_given_up_does_not_arrive_later(known: Identity) -> None:
+    """The connection is reset, so what was not delivered yet is not tried any more."""
+    ends: list[str] = []
+
+    class Deaf(Server):
+        async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            try:
+                await reader.read()
+                ends.append("closed")
+            except ConnectionResetError:
+                ends.append("reset")
+
+    async def play(line: Line) -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(get(line), 0.1)
+        await asyncio.sleep(0.1)
+
+    asked(known, Deaf(), play)
+    assert ends == ["reset"]
 
 
 def test_a_question_that_is_given_up_takes_the_other_kept_connections_along(known: Identity) -> None:

@@ -7,8 +7,11 @@ costs. The caller bounds the wait, and is told whether anything may have reached
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
+import struct
 from collections.abc import Mapping
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 import httptools
@@ -17,6 +20,7 @@ import msgspec
 from synapse_git.constants import MAX_BODY_BYTES
 
 _KEPT = 16
+_AT_ONCE = struct.pack("ii", 1, 0)
 _LARGEST_ANSWER = 64 * MAX_BODY_BYTES
 
 
@@ -117,7 +121,12 @@ class _Connection(asyncio.Protocol):
         return self._waiting
 
     def abort(self) -> None:
+        """End it, and with it what the kernel would go on sending: a claim that was given up is not to arrive later."""
         self.usable = False
+        # One that has ended has none, or one that takes no options any more.
+        if (ending := self._transport.get_extra_info("socket")) is not None:
+            with suppress(OSError):
+                ending.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
         self._transport.abort()
 
     # ---- called by the event loop ----
