@@ -76,8 +76,7 @@ class Checkouts(RuleBasedStateMachine):
         self.box.done("synapse-git", "install", cwd=root)
         found = {place: checkout.find(str(path), self.box.env) for place, path in self.roots.items()}
         trees = {place: here.tree(create=True) for place, here in found.items()}
-        self.namespace = found["main"].namespace(create=True)
-        self.oracle = Oracle(self.box, self.roots, trees)
+        self.oracle = Oracle(self.box, self.roots, trees, found["main"].namespace(create=True))
         self.number = 0
         for agent, place, path in (
             ("bob", "main", "f"),
@@ -98,15 +97,21 @@ class Checkouts(RuleBasedStateMachine):
         self.claim(agent, place, paths)
 
     def claim(self, agent: str, place: str, paths: list[str]) -> None:
-        tree = self.oracle.trees.get(place, "")
-        self.oracle.hub("POST", "/v2/claim", self._task(agent, place) | {"worktree": tree, "paths": paths, "add": True})
+        body = self._task(agent, place) | {"worktree": self.oracle.trees.get(place, ""), "paths": paths, "add": True}
+        assert self.oracle.hub("POST", "/v2/claim", body).get("reason", "SCOPE_CONFLICT") == "SCOPE_CONFLICT"
 
     @rule(agent=st.sampled_from(AGENTS), place=st.sampled_from((*PLACES, SHARED)))
     def release(self, agent: str, place: str) -> None:
         self.oracle.hub("POST", "/v2/release", self._task(agent, place))
 
+    def teardown(self) -> None:
+        """Runs share a hub, which grants so many claims and no more."""
+        for agent in AGENTS:
+            for place in (*PLACES, SHARED):
+                self.release(agent, place)
+
     def _task(self, agent: str, place: str) -> dict[str, object]:
-        return {"task_id": f"{agent}-{place}-{self.runs}", "agent": agent, "namespace": self.namespace}
+        return {"task_id": f"{agent}-{place}-{self.runs}", "agent": agent, "namespace": self.oracle.namespace}
 
     # ---- what all operations go through ----
 

@@ -30,12 +30,15 @@ def _overlap(one: str, other: str) -> bool:
 
 
 class Oracle:
-    """Asks about the checkouts ``roots`` of one repository, by name, and about the claims in their ``trees``."""
+    """Asks about the checkouts ``roots`` of one repository, by name, and about the claims in their ``trees`` and in the
+    shared tree of their ``namespace``.
+    """
 
-    def __init__(self, box: Box, roots: dict[str, Path], trees: dict[str, str]) -> None:
+    def __init__(self, box: Box, roots: dict[str, Path], trees: dict[str, str], namespace: str) -> None:
         self.box = box
         self.roots = roots
         self.trees = trees
+        self.namespace = namespace
 
     def ask(self, place: str, *arguments: str) -> list[str]:
         """The lines of Git's answer in ``place``."""
@@ -94,7 +97,8 @@ class Oracle:
 
     def held(self, agent: str) -> dict[str, Touched]:
         """What others than ``agent`` hold, in each place."""
-        claims = [claim for claim in self.hub("GET", "/v2/claims?limit=1000")["claims"] if claim["owner"] != agent]
+        listed = self.hub("GET", f"/v2/claims?limit=1000&namespace={self.namespace}")["claims"]
+        claims = [claim for claim in listed if claim["owner"] != agent]
         scopes = {
             tree: frozenset(path for claim in claims if claim["worktree"] == tree for path in claim["paths"])
             for tree in ("", *self.trees.values())
