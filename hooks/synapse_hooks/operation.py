@@ -8,7 +8,7 @@ from synapse_hooks import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 # What Git keeps in the git dir while an operation waits for its author, how it is given up, and how it goes on.
 _WAITING = (
@@ -20,6 +20,10 @@ _WAITING = (
     ("CHERRY_PICK_HEAD", "cherry-pick", "git cherry-pick --abort", "git cherry-pick --continue"),
     ("REVERT_HEAD", "revert", "git revert --abort", "git revert --continue"),
 )
+
+# Of the moves that Git makes in the checkout before it asks for the reference, those that leave files where they are.
+_STAYING = {"--soft": "", "--mixed": "git reset -q", "": "git reset -q"}
+_RESETS = ("--soft", "--mixed", "--hard", "--merge", "--keep")
 
 
 class Operation:
@@ -38,7 +42,8 @@ class Operation:
 
 def under_way(git_dir: str, moment: str, parent: int, env: Mapping[str, str]) -> Operation:
     """What is going on in ``git_dir`` while the hook ``moment`` runs for the process ``parent``."""
-    typed = process.verb(parent, env) or "commit"
+    words = process.words(parent, env)
+    typed = process.subcommand(words) or "commit"
     if typed == "receive-pack":
         return Operation("push", "", "git push …")
     if moment == "pre-merge-commit":
@@ -47,11 +52,21 @@ def under_way(git_dir: str, moment: str, parent: int, env: Mapping[str, str]) ->
         if os.path.lexists(f"{git_dir}/{mark}"):
             return Operation(name, way_out, "git commit …" if typed == "commit" else again)
     if typed != "revert":
-        return Operation(typed, "", f"git {typed} …")
+        way_out = _back(typed, words) if moment == "reference-transaction" else ""
+        return Operation(typed, way_out, f"git {typed} …")
     if os.path.lexists(f"{git_dir}/sequencer"):
         return Operation(typed, "git revert --abort", "git commit && git revert --continue")
     # Of a single one that met no conflict Git keeps no trace, so there is nothing to abort or to continue.
     return Operation(typed, "git reset --merge", "git commit")
+
+
+def _back(typed: str, words: Sequence[str]) -> str:
+    """What undoes a move of the checkout whose reference then stayed where it was; '' if nothing has moved."""
+    if typed in ("merge", "checkout", "switch"):
+        return "git reset --merge"
+    if typed != "reset":
+        return ""
+    return _STAYING.get(next((word for word in words if word in _RESETS), ""), "git reset --merge")
 
 
 def merged_heads(git_dir: str) -> list[str]:

@@ -25,6 +25,13 @@ echo x >$P; git add $P; made=$(git commit-tree -p HEAD -m x $(git write-tree)); 
 git tag loose $made; git config x.loose $made; git tag -d loose >/dev/null"""
 
 
+CONFLICT = f"""{FORK}
+git checkout -q side; echo other >docs/guide.md; git commit -qa --amend -m side; git checkout -q main
+"""
+SOLVE = "{ echo solved >docs/guide.md; git add docs/guide.md; }"
+ELSEWHERE = "git clone -q . .git/clone; echo x >.git/clone/$P; git -C .git/clone commit -qam x"
+
+
 class Act(NamedTuple):
     """What is prepared in ``sh`` while nobody holds ``$P``, and what is done once somebody does, in ``there``."""
 
@@ -37,6 +44,9 @@ ACTS = {
     "git commit -a": Act("echo x >$P", "git commit -qam x"),
     "git commit PATH": Act("echo x >$P", "git commit -qm x $P"),
     "git commit -i PATH": Act("echo x >$P", "git commit -qm x -i $P"),
+    "git commit -p": Act("echo x >$P", "yes | git commit -qpm x >/dev/null"),
+    "git commit --fixup": Act("echo x >$P", "git commit -qa --fixup HEAD"),
+    "git commit, on no branch": Act("git checkout -q --detach; echo x >$P", "git commit -qam x"),
     "git commit -n": Act("echo x >$P", "git commit -nqam x"),
     "git commit --amend": Act("echo x >$P", "git commit -qa --amend --no-edit"),
     "git commit, the first": Act(
@@ -49,14 +59,30 @@ ACTS = {
         "git merge -q --no-edit side third",
     ),
     "git commit, after a conflict": Act(
-        f"{FORK}\ngit checkout -q side; echo other >docs/guide.md; git commit -qam both; git checkout -q main\n"
-        "git merge -q side >/dev/null || true; echo solved >docs/guide.md; git add docs/guide.md",
+        f"{CONFLICT}git merge -q side >/dev/null || {SOLVE}",
         "git commit -qm merged",
     ),
+    "git merge FETCH_HEAD": Act(f"{FORK}\ngit fetch -q . side", "git merge -q --no-edit FETCH_HEAD"),
+    "git merge FETCH_HEAD, nothing of one's own": Act(
+        f"{ELSEWHERE}; git fetch -q .git/clone", "git merge -q --no-edit FETCH_HEAD"
+    ),
+    "git merge FETCH_HEAD, of this very repository": Act(
+        f"{LOOSE}\ngit config uploadpack.allowAnySHA1InWant true; git fetch -q . $made", "git merge -q FETCH_HEAD"
+    ),
+    "git checkout, of what plumbing has made": Act(LOOSE, "git checkout -q --detach $(git config x.loose)"),
+    "git reset --hard, to what plumbing has made": Act(LOOSE, "git reset -q --hard $(git config x.loose)"),
+    "git reset, to what plumbing has made": Act(LOOSE, "git reset -q $(git config x.loose)"),
+    "git reset --soft, to what plumbing has made": Act(LOOSE, "git reset -q --soft $(git config x.loose)"),
+    "git pull": Act(FORK, "git pull -q --no-rebase --no-edit . side"),
+    "git pull --rebase": Act(f"{FORK}\ngit checkout -q side", "git pull -q --rebase . main"),
     "git merge --squash, git commit": Act(f"{FORK}\ngit merge -q --squash side", "git commit -qm squashed"),
     "git merge --ff-only": Act(AHEAD, "git merge -q --ff-only side"),
     "git pull --ff-only": Act(AHEAD, "git pull -q --ff-only . side"),
     "git cherry-pick": Act(FORK, "git cherry-pick side"),
+    "git cherry-pick --continue": Act(
+        f"{CONFLICT}git cherry-pick side >/dev/null 2>&1 || {SOLVE}", "git -c core.editor=true cherry-pick --continue"
+    ),
+    "git cherry-pick -n, git commit": Act(f"{FORK}\ngit cherry-pick -n side", "git commit -qm x"),
     "git cherry-pick A B": Act(
         f"{FORK}\ngit checkout -q side; echo 2 >second; git add .; git commit -qm second; git checkout -q main",
         "git cherry-pick main..side",
@@ -73,16 +99,37 @@ ACTS = {
         f"{FORK}\ngit checkout -q side; echo 2 >$P; git commit -qam 'fixup! side'",
         "GIT_SEQUENCE_EDITOR=true git rebase -q -i --autosquash main",
     ),
+    "git rebase --continue": Act(
+        f"{CONFLICT}git checkout -q side; git rebase -q main >/dev/null 2>&1 || {SOLVE}",
+        "git -c core.editor=true rebase --continue >/dev/null",
+    ),
     "git rebase, nothing of one's own": Act(AHEAD, "git rebase -q side"),
     "git am": Act(f"{FORK}\ngit format-patch -q -1 side -o .git/patches", "git am -q .git/patches/*"),
+    "git am --continue": Act(
+        f"{CONFLICT}git format-patch -q -1 side -o .git/patches\n"
+        f"git am -q -3 .git/patches/* >/dev/null 2>&1 || {SOLVE}",
+        "git am -q --continue >/dev/null",
+    ),
     "git checkout BRANCH": Act(AHEAD, "git checkout -q side"),
     "git checkout -b": Act("", "git checkout -qb other"),
     "git checkout -- PATH": Act("echo x >$P", "git checkout -q -- $P"),
     "git reset --hard": Act(AHEAD, "git reset -q --hard side"),
     "git reset --soft": Act(AHEAD, "git reset -q --soft side"),
+    "git reset --hard HEAD@{1}": Act(
+        "echo x >$P; git commit -qam x; git reset -q --hard HEAD~1", "git reset -q --hard HEAD@{1}"
+    ),
+    "git reset --soft, git commit": Act(
+        "echo x >$P; git commit -qam x; git reset -q --soft HEAD~1", "git commit -qm x"
+    ),
     "git stash, git stash pop": Act("echo x >$P", "git stash -q && git stash pop -q"),
     "git worktree add": Act(AHEAD, "git worktree add -q .git/linked side 2>/dev/null"),
     "git branch -f": Act(AHEAD, "git branch -q -f other side"),
+    "git branch -f BRANCH BRANCH@{1}": Act(
+        f"{AHEAD}; git branch other; git branch -q -f other side", "git branch -q -f other other@{1}"
+    ),
+    "git symbolic-ref HEAD": Act(AHEAD, "git symbolic-ref HEAD refs/heads/side"),
+    "git notes add": Act("", "git notes add -m x"),
+    "git replace": Act(AHEAD, "git replace side main"),
     "git tag": Act(AHEAD, "git tag mark side"),
     "git update-ref HEAD": Act(LOOSE, "git update-ref HEAD $(git config x.loose)"),
     "git update-ref BRANCH, which another worktree has": Act(
@@ -185,9 +232,10 @@ def test_the_operation_ends_as_the_page_says(box: Box, operation: str) -> None:
         hooks = [hook for hook in hooks if hook != "reference-transaction"]
     assert (outcome, hooks[-1:]) == (row.outcome, [row.held] if row.held else [])
     if row.way_out:
-        assert _state(box, root) != before or operation.startswith("git commit")
+        continued = operation.startswith("git commit") or "--continue" in operation
+        assert _state(box, root) != before or continued
         box.done("sh", "-c", row.way_out, cwd=root)
         assert box.done("git", "status", "--porcelain", cwd=root) == ""
-        assert _state(box, root)[0] == before[0]
+        assert _state(box, root)[0] == before[0] or continued
     elif outcome == REFUSED:
         assert _state(box, root) == before

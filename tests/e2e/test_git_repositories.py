@@ -71,6 +71,19 @@ def _named_by_environment(box: Box) -> None:
     box.cwd = place
 
 
+def _for_many_files(box: Box) -> None:
+    box.cwd = box.init()
+    box.done("git", "config", "feature.manyFiles", "true")
+    box.done("git", "config", "index.skipHash", "true")
+    box.done("git", "update-index", "--index-version", "4")
+
+
+def _borrowing(box: Box) -> None:
+    seed = box.init("seed")
+    box.done("git", "clone", "-q", "--shared", seed, "borrower")
+    box.cwd = box.cwd / "borrower"
+
+
 def _odd_name(box: Box) -> None:
     box.cwd = box.init("it's $HOME\n é")
 
@@ -87,6 +100,8 @@ KINDS: dict[str, Callable[[Box], None]] = {
     "worktree of a bare repository": _worktree_of_bare,
     "worktree inside its main one": _worktree_inside,
     "core.worktree": _named_by_environment,
+    "for many files": _for_many_files,
+    "objects of another": _borrowing,
     "odd name": _odd_name,
 }
 
