@@ -35,6 +35,7 @@ QUICK = (
     "tests/invariants",
     "tests/tools/test_edits.py",
     "tests/tools/test_command.py",
+    "tests/tools/test_written.py",
     "tests/team/test_telling.py",
     "tests/team/test_ownership.py",
     "tests/team/test_receipts.py",

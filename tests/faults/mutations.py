@@ -36,6 +36,9 @@ ADOPTION, CONVERSION = _CORE + "adoption.py", _FEDERATION + "conversion.py"
 KEY, NAMING = "hub/synapse_hub/web/key.py", _FEDERATION + "names.py"
 PARTY, SIGNED = "hub/synapse_hub/web/party.py", "hub/synapse_hub/web/signed.py"
 ATTRIBUTION, ANNOUNCEMENTS = _CORE + "attribution.py", "hub/synapse_hub/announcements.py"
+COMMAND, SHELL, STARTER, TARGETS, DIFF, SEARCH = (
+    f"hooks/synapse_hooks/tools/{name}.py" for name in ("command", "shell", "starter", "targets", "diff", "search")
+)
 SWITCHES = "synapse_git/switches.py"
 SWEEP = "hooks/synapse_hooks/tools/sweep.py"
 QUARANTINE, SPOT, PICTURE = "synapse_git/quarantine.py", "synapse_git/spot.py", "hub/synapse_watch/picture.py"
@@ -424,6 +427,23 @@ _WATCHERS = [
     broken("what nobody touched is news", (PICTURE, "if mark and changed_at < self.at - _COARSE_S:", "if not path:")),
 ]  # fmt: skip
 
+_COMMANDS = [
+    broken("a subshell's directory outlives it", (COMMAND, "if inner.here == place.here else None", "if inner.here else None")),
+    broken("what comes after exit is read", (COMMAND, "            place.over = always\n", "            place.over = False\n")),
+    broken("a cd to nowhere leads somewhere", (COMMAND, " and not os.path.isdir(place.here):\n            place.here = None", " and not place.here:\n            place.here = None")),
+    broken("a group's redirections lie where it went", (COMMAND, "                self._redirected(command, place)\n                if", "                self._redirected(command, inner)\n                if")),
+    broken("arithmetic is a subshell", (SHELL, 'or text == "((" or', "or")),
+    broken("a half-read command counts", (SHELL, "        current.words = []\n", "        pass\n")),
+    broken("a document that is expanded is read as it stands", (SHELL, "if delimiter.quoted or not set(\"$`\\\\\") & set(body):", "if body:")),
+    broken("anybody's rm is the system's", (TARGETS, "if folder in _PROGRAMS and", "if folder or")),
+    broken("an option of perl's is a loop", (TARGETS, "or (looping and not seen & set(looping))", "")),
+    broken("lines of a hunk are names", (DIFF, "            _skip(lines, line)\n", "            pass\n")),
+    broken("a patch that does not fit is applied", (DIFF, "if all(found) else []", "if found else []")),
+    broken("a search that asks for more is read", (SEARCH, "if not known or not value.certain", "if not value.certain")),
+    broken("Git's other checkout is this one", (COMMAND, "here is None or self._another_checkout or", "here is None or")),
+    broken("env changes no directory", (STARTER, '"env": ("i0v", "u", 0)', '"env": ("i0v", "uC", 0)')),
+]  # fmt: skip
+
 _OBSERVATION = [
     broken("peers are told of every namespace", (TIDINGS, "if claim.namespace not in self.shared:", "if not claim.namespace:")),
     broken("peers read the letters of others", (TIDINGS, "if sent.to is None or not", "if sent.to is None and not")),
@@ -475,6 +495,7 @@ BREAKAGES: tuple[Breakage, ...] = (
     *_TALKING,
     *_NAMES,
     *_WATCHERS,
+    *_COMMANDS,
     *_OBSERVATION,
     *_LINES,
     *_TRANSFERS,
