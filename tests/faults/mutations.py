@@ -432,7 +432,7 @@ _COMMANDS = [
     broken("what comes after exit is read", (COMMAND, "            place.over = always\n", "            place.over = False\n")),
     broken("a cd to nowhere leads somewhere", (COMMAND, " and not os.path.isdir(place.here):\n            place.here = None", " and not place.here:\n            place.here = None")),
     broken("a group's redirections lie where it went", (COMMAND, "                self._redirected(command, place)\n                if", "                self._redirected(command, inner)\n                if")),
-    broken("arithmetic is a subshell", (SHELL, 'or text == "((" or', "or")),
+    broken("arithmetic is a subshell", (SHELL, '            or text == "(("\n', "")),
     broken("a half-read command counts", (SHELL, "        current.words = []\n", "        pass\n")),
     broken("a document that is expanded is read as it stands", (SHELL, "if delimiter.quoted or not set(\"$`\\\\\") & set(body):", "if body:")),
     broken("anybody's rm is the system's", (TARGETS, "if folder in _PROGRAMS and", "if folder or")),
