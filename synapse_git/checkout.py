@@ -114,17 +114,20 @@ class Checkout:
         return scope.fold(path, case=self._is("core.ignorecase"), compose=self._is("core.precomposeunicode"))
 
     def guarded(self) -> bool:
-        """Does Git find our hooks here? One look at one file, for a warning; `doctor` proves it."""
+        """Does Git find here that hook of ours which every commit passes? A look at a file; `doctor` proves it."""
         hooks = self.settings.get("core.hookspath") or self.common_dir + "/hooks"
-        try:
-            return b"synapse-git" in content.read(os.path.join(self.root, os.path.expanduser(hooks), "pre-commit"), 120)
-        except OSError:
-            return False
+        return _is_ours(os.path.join(self.root, os.path.expanduser(hooks), "prepare-commit-msg"))
 
-    def led_past(self) -> str:
-        """Where ``core.hooksPath`` leads Git past the hooks that we have here; '' if it does not, or there are none."""
+    def installed(self) -> bool:
+        """Was the guard put in here, wherever Git is led by now, and whoever has displaced some of it?"""
+        return _is_ours(self.common_dir + "/hooks/reference-transaction") or self.guarded()
+
+    def displaced(self) -> str:
+        """What keeps Git from a guard that was put in here, in words; '' if nothing does, or there is none."""
+        if self.guarded() or not self.installed():
+            return ""
         hooks = self.settings.get("core.hookspath", "")
-        return hooks if hooks and os.path.exists(self.common_dir + "/hooks/reference-transaction") else ""
+        return f"core.hooksPath leads to {hooks}, past the guard" if hooks else "hooks of the guard were displaced here"
 
     def folds(self) -> bool:
         """Does `fold` change anything in this tree?"""
@@ -169,6 +172,13 @@ class Checkout:
                 # The root itself may be named: its parent was walked past, its own name is left in `parts`.
                 return scope.ROOT if _same(directory, parts, root) else None
             parts.append(name)
+
+
+def _is_ours(hook: str) -> bool:
+    try:
+        return b"\n# synapse-git hook " in content.read(hook, 256)
+    except OSError:
+        return False
 
 
 def _as_git(path: str) -> str:

@@ -63,7 +63,7 @@ def _judge_index(run: Run) -> bool:
     from synapse_hooks.verdict import Change
 
     run.read_settings(here, settings)
-    _warn_if_led_past(run, here)
+    run.warn_if_displaced(here)
     policy = policy_of(here)
     unclaimed = policy.unclaimed if policy else "allow"
     tree, namespace = here.tree(), here.namespace(create=unclaimed != "allow")
@@ -96,13 +96,6 @@ def _judge_index(run: Run) -> bool:
     if policy and policy.releases:
         judged.expect(here.git_dir)
     return True
-
-
-def _warn_if_led_past(run: Run, here: Checkout) -> None:
-    """Say that only what stands in Git's configuration runs: those in the directory judge more, and chain others."""
-    path = here.settings.get("core.hookspath", "")
-    if path and not run.generic and here.outer is here and not here.guarded():
-        say(f"core.hooksPath leads to {path}, past its other hooks. Put them back: synapse-git install")
 
 
 def _merged_heads(run: Run, here: Checkout) -> list[str]:

@@ -83,6 +83,12 @@ class Run:
             raise CheckoutError(f"git cannot read its configuration: {complaint.removeprefix('fatal: ')}")
         here.settings = checkout.parse_settings(output)
 
+    def warn_if_displaced(self, here: Checkout) -> None:
+        """Say that hooks are gone which judge earlier, judge more, and leave an operation in a better state."""
+        # The user's own directory is nobody else's to fill.
+        if not self.generic and here.outer is here and (why := here.displaced()):
+            say(f"{why}. Put it back: synapse-git install")
+
 
 def policy_of(here: Checkout) -> Policy | None:
     """The policy of ``here``, whose settings were read; None: nobody has set any, so that each has its default.

@@ -14,7 +14,10 @@ JUDGING: tuple[str, ...] = (
     "pre-applypatch",
     "reference-transaction",
 )
-"""The hooks that judge what goes into a checkout's history: without any of these there is no guard."""
+"""The hooks that judge what goes into a checkout's history."""
+
+DECISIVE: tuple[str, ...] = ("prepare-commit-msg", "pre-applypatch", "reference-transaction")
+"""Those of them that nothing gets past: without any of these there is no guard. The others only say it sooner."""
 
 OURS: tuple[str, ...] = (*JUDGING, "update", "pre-push", "post-commit", "post-merge", "post-checkout", "post-rewrite")
 """All hooks that have something to do."""

@@ -10,22 +10,24 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+_WORDS = {"foreign": "another tool's"}
+
 
 def status(cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
     """The guard of the repository around ``cwd``, as a JSON document.
 
-    ``guarded``: does every hook that judges run?; ``mode``, ``hooks_dir`` and ``chained`` as `installation.install`
-    has them; ``hooks``: the state of each (`shims.state`); ``configured``: the worst state of those in Git's
-    configuration, '' where this Git looks for none there; ``interpreter``: what they start, and
+    ``guarded``: do the hooks run that nothing gets past?; ``mode``, ``hooks_dir`` and ``chained`` as
+    `installation.install` has them; ``hooks``: the state of each (`shims.state`); ``configured``: the worst state of
+    those in Git's configuration, '' where this Git looks for none there; ``interpreter``: what they start, and
     ``interpreter_exists``; ``detail``: what is amiss, in words.
     """
     repository = Repository(cwd, env)
     mode = repository.mode()
     states = _states(repository, mode)
     also = _configured(repository)
-    shim = shims.read(f"{repository.directory(mode)}/{shims.JUDGING[0]}")
+    shim = shims.read(f"{repository.directory(mode)}/{shims.DECISIVE[0]}")
     return {
-        "guarded": all(states[name] in ("current", "outdated") for name in shims.JUDGING),
+        "guarded": all(states[name] in ("current", "outdated") for name in shims.DECISIVE),
         "mode": mode,
         "hooks_dir": repository.directory(mode),
         "hooks": states,
@@ -69,4 +71,4 @@ def _complaint(repository: Repository, mode: str, states: Mapping[str, str], als
         return "husky is in this project, and would lead Git past it"
     if also not in ("", "current"):
         states = {**states, "what Git would find in its configuration": also}
-    return ", ".join(f"{name} is {state}" for name, state in states.items() if state != "current")
+    return ", ".join(f"{name} is {_WORDS.get(state, state)}" for name, state in states.items() if state != "current")

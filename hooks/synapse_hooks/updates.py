@@ -9,7 +9,7 @@ import os
 
 from synapse_git import checkout, identity
 from synapse_hooks import changes, commits, gate, relay
-from synapse_hooks.run import policy_of, say
+from synapse_hooks.run import policy_of
 from synapse_hooks.verdict import Change
 
 TYPE_CHECKING = False
@@ -112,7 +112,7 @@ def _passes(run: Run, here: Checkout, update: Update) -> bool:
     if not paths:
         _note_reset(run, there, update)
         return True
-    _warn_if_displaced(run, here)
+    run.warn_if_displaced(here)
     agent = identity.who(None, run.env, here.outer.git_dir)
     change = Change(agent, namespace, tree, "ref", changes.spelled(paths, there), changes.spelled(shared, there))
     change.unclaimed = unclaimed
@@ -133,16 +133,3 @@ def _note_reset(run: Run, there: Checkout, update: Update) -> None:
     words = process.words(run.parent, run.env)
     if process.subcommand(words) == "reset" and {"--hard", "--keep", "--merge"} & set(words):
         moves.note(run, there, update.old, update.new)
-
-
-def _warn_if_displaced(run: Run, here: Checkout) -> None:
-    """Say that the hooks are gone which judge earlier and leave an operation in a better state."""
-    if run.generic:
-        return  # those are in the same directory, which is nobody else's
-    try:
-        with open(f"{here.common_dir}/hooks/prepare-commit-msg", "rb") as file:
-            if b"\n# synapse-git hook " in file.read(256):
-                return
-    except OSError:
-        pass
-    say("its other hooks were displaced here. Put them back: synapse-git install")

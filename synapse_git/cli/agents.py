@@ -42,7 +42,7 @@ def _changed(call: Call, verb: str, done: str, nothing: str) -> int:
         if note := agent.get("note"):
             output.result(f"  {note}")
     here = call.checkout_if_any()
-    if verb == "install" and here and not here.guarded():
+    if verb == "install" and here and not here.installed():
         output.message("note: this repository has no guard, and without it no edit is judged: synapse-git install")
     return 0
 

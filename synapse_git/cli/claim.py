@@ -126,10 +126,10 @@ def _say(call: Call, reply: Reply, here: Checkout, paths: tuple[str, ...]) -> No
         f"claimed {phrase.paths(claim)} for task {task} as {claim['owner']} until {until}\n"
         f"when done: {phrase.typed(call, 'release', task)}"
     )
-    if not here.guarded():
-        past = here.led_past()
-        missing_guard = f"core.hooksPath leads to {past}, past the guard" if past else "the guard is not installed here"
-        output.message(f"note: {missing_guard}, so nothing stops others' commits: synapse-git install")
+    if displaced := here.displaced():
+        output.message(f"note: {displaced}. Put it back: synapse-git install")
+    elif not here.installed():
+        output.message("note: the guard is not installed here, so nothing stops others' commits: synapse-git install")
     if bare := _unguarded_submodules(call, here, paths):
         output.message(
             f"note: nothing stops others' commits in submodules without the guard: {phrase.listed(bare)}. "

@@ -123,7 +123,5 @@ def _standing(process: Process) -> Standing:
         report = _finish("status", process)
     except SynapseError as error:
         return Standing(False, str(error), certain=False)
-    states = set(report["hooks"].values())
-    # Hooks of another version of ours judge all the same.
-    cover = bool(report["mode"]) and report["interpreter_exists"] and states <= {"current", "outdated"}
+    cover = bool(report["mode"]) and report["guarded"] and report["interpreter_exists"]
     return Standing(cover, str(report["detail"]), str(report["interpreter"]))

@@ -86,11 +86,11 @@ def _as_they_stand(worktrees: Sequence[dict[str, Any]], env: Mapping[str, str]) 
             layers.insert(0, register.GUARD)
         elif now and register.GUARD in item["layers"]:
             displaced = now.mend
-        # Without the guard an edit is nobody's business, whoever asks.
-        tools = equipment.covering(root, env) if now and now.cover else []
+        # Without the guard an edit is nobody's business, whoever asks. One that was displaced was meant to be there.
+        tools = equipment.covering(root, env) if now and (now.cover or displaced) else []
         silenced = {name: why for name in tools if (why := switches.off(name, root, env))}
-        tools = [name for name in tools if name not in silenced]
-        layers[1:1] = [register.TOOLS] if tools else []
+        if tools := [name for name in tools if name not in silenced]:
+            layers.insert(layers.count(register.GUARD), register.TOOLS)
         branch = register.branch_at(root, item["branch"])
         bare = [path for path in inner.get(root, ()) if now and now.cover and not found[path].cover]
         unguarded = [scope.to_wire(os.path.relpath(path, root)) for path in bare]

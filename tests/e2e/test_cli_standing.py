@@ -35,7 +35,7 @@ def test_a_displaced_guard_is_said_plainly(repo: Path, box: Box) -> None:
 def test_what_was_remembered_is_forgotten_when_anything_moves(repo: Path, box: Box, hurt: str) -> None:
     """A hook that is gone, another's, or not executable; another directory; none at all: each is seen at once."""
     assert _layers(box) == ["guard"] == _layers(box)
-    hook = repo / ".git/hooks/pre-commit"
+    hook = repo / ".git/hooks/prepare-commit-msg"
     match hurt:
         case "remove":
             hook.unlink()

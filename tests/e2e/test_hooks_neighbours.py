@@ -105,6 +105,14 @@ def _judged_and_run(box: Box, times: int = 1) -> None:
     box.done("git", "checkout", "-q", "--", "src/b.py")
 
 
+def _speaks_up_later(box: Box) -> None:
+    """The guard is on, `claim` has nothing to add, and `install` would put it in front again."""
+    report = act(box, "status")
+    assert (report["guarded"], report["detail"]) == (True, "pre-commit is another tool's")
+    assert allowed(box.synapse("claim", "-t", "t9", "unrelated", "--ttl", "30", agent="cid")).err.count("install") == 0
+    allowed(box.synapse("release", "-t", "t9", agent="cid"))
+
+
 # ---- husky ----
 
 
@@ -140,6 +148,8 @@ def test_husky_after_us(box: Box, bare: Path, fetch: Fetch) -> None:
     status = act(box, "status")
     assert not status["guarded"]
     assert ".husky/_" in status["detail"]
+    told = allowed(box.synapse("claim", "-t", "t9", "docs", agent="bob")).err
+    assert "past the guard. Put it back: synapse-git install" in told
     act(box, "install")
     _judged_and_run(box)
     _husky(box, fetch)
@@ -203,9 +213,11 @@ def test_lefthook_after_us(box: Box, bare: Path, fetch: Fetch) -> None:
     """It replaces one of our hooks; the next one judges, and installing again puts both in order."""
     act(box, "install")
     _lefthook(box, fetch)
+    _speaks_up_later(box)
     claim(box, "bob", "src/b.py")
     _judged_and_run(box)
     act(box, "install")
+    assert act(box, "status")["detail"] == ""
     _judged_and_run(box)
     _lefthook(box, fetch)
     _judged_and_run(box)
@@ -248,6 +260,7 @@ def test_pre_commit_after_us(box: Box, bare: Path, fetch: Fetch) -> None:
     act(box, "install")
     program = _pre_commit(box, fetch)
     box.done("git", "commit", "-qm", "config")
+    _speaks_up_later(box)
     claim(box, "bob", "src/b.py")
     _judged_and_run(box)
     box.done(program, "uninstall")

@@ -15,7 +15,7 @@ import pytest
 
 from synapse_hooks import shims
 from tests.box import Box
-from tests.hooking import allowed, claim, log, refused, script
+from tests.hooking import GIT, allowed, claim, log, refused, script
 
 
 @pytest.fixture
@@ -216,7 +216,8 @@ def test_an_override_without_the_program_is_said_once(box: Box, held: Path) -> N
     assert len(ended.err.splitlines()) == 2
     assert "let through by SYNAPSE_OVERRIDE" in ended.err
     lines = (held / ".git/synapse/unchecked").read_text().splitlines()
-    assert len(lines) > 1 and all(900 < len(line) < 1100 for line in lines)
+    # What newer Git finds in its configuration has judged, and later hooks pass by that.
+    assert len(lines) > (GIT < (2, 54)) and all(900 < len(line) < 1100 for line in lines)
 
 
 @pytest.mark.parametrize("above", [1, 2])

@@ -100,7 +100,8 @@ def test_another_tool_that_replaced_ours_is_chained(box: Box, hooks: Path) -> No
     act(box, "install")
     script(hooks / "pre-commit", "echo second >>$HOME/log")
     assert act(box, "status")["hooks"]["pre-commit"] == "foreign"
-    assert not act(box, "status")["guarded"]
+    report = act(box, "status")
+    assert report["guarded"] and report["detail"] == "pre-commit is another tool's"
     act(box, "install")
     box.done("git", "commit", "-q", "--allow-empty", "-m", "x")
     assert log(box) == ["second"]

@@ -55,6 +55,21 @@ def test_what_another_claimed_is_refused_before_it_is_edited(box: Box, project: 
     assert held(box) == {identity.alias("claude", "s1"): ["src/b.py"]}
 
 
+def test_edits_are_judged_where_another_tool_took_the_guard_s_place(box: Box, project: Path) -> None:
+    """A `core.hooksPath` set since, and hooks replaced since, concern commits; an uninstalled guard concerns both."""
+    claim(box, "ana", "src/a.py", task="login")
+    session = Session(box, "claude", "s1", project)
+    box.done("git", "config", "core.hooksPath", ".githooks", cwd=project)
+    assert "SCOPE_CONFLICT" in before(session, project / "src/a.py", "edit")
+    worktrees = box.synapse("status", "--json", cwd=project).json()["worktrees"]
+    assert [item["layers"] for item in worktrees] == [["tools"]]
+    box.done("git", "config", "--unset", "core.hooksPath", cwd=project)
+    (project / ".git/hooks/prepare-commit-msg").write_text("#!/bin/sh\n")
+    assert "SCOPE_CONFLICT" in before(session, project / "src/a.py", "edit")
+    box.done("synapse-git", "uninstall", cwd=project)
+    assert before(session, project / "src/a.py", "edit") == FREE
+
+
 def test_what_another_has_not_committed_is_not_thrown_away(box: Box, project: Path) -> None:
     """A stash, a reset, a clean or a checkout over another's changes is refused; where nothing goes, it passes."""
     claim(box, "ana", "src", task="login")

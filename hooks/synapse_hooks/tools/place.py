@@ -55,7 +55,7 @@ def _root(directory: str) -> str:
 
 
 def _open(root: str, env: Mapping[str, str]) -> Checkout | None:
-    """The checkout at ``root`` with its settings, if it has the guard. A submodule may have its superproject's."""
+    """The checkout at ``root`` with its settings, if the guard was put in. A submodule may have its superproject's."""
     question = git.Question(["-C", root, "config", "-z", "--get-regexp", checkout.SETTINGS], env)
     here = checkout.around_hook(root, env)
     # What asks the hub is imported while Git is at work.
@@ -64,7 +64,8 @@ def _open(root: str, env: Mapping[str, str]) -> Checkout | None:
     status, output, _ = question.finish()
     if status <= 1 and here.outer is here:
         here.settings = checkout.parse_settings(output)
-    return here if here.guarded() or here.outer.guarded() else None
+    # Whoever displaces hooks of Git's does not mean these.
+    return here if here.installed() or here.outer.installed() else None
 
 
 def _add(entry: tuple[Checkout, list[str]], path: str) -> None:
