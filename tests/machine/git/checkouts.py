@@ -83,6 +83,7 @@ class Checkouts(RuleBasedStateMachine):
             ("cay", "main", "g/c"),
             ("bob", "side", "g"),
             ("ana", "side", "top"),
+            ("cay", SHARED, "f/b"),
         ):
             self.claim(agent, place, [path])
 

@@ -79,19 +79,49 @@ class GitMachine(Checkouts):
         self.perform(who, *command, due=Touched(changed, changed), stdin="y\n" * 5)
         self.tidy(who.place)
 
-    @rule(who=actors, path=files, kind=st.sampled_from(KINDS), form=st.sampled_from(["HEAD", "branch", "from there"]))
-    def plumb(self, who: Actor, path: str, kind: str, form: str) -> None:
-        """A commit made by hand, put where a checkout stands, from here or from the other one."""
+    def _commit_by_hand(self, who: Actor, path: str, kind: str, parent: str = "HEAD") -> tuple[str, Touched]:
+        """A commit that no reference knows, and what it changes."""
         self._change(who.place, path, kind)
         tree = self.oracle.ask(who.place, "write-tree")[0]
-        parents = {"HEAD": ["HEAD"], "branch": ["HEAD~1"], "from there": ["HEAD", who.other]}[form]
-        given = [word for parent in parents for word in ("-p", parent)]
-        made = self.oracle.ask(who.place, "commit-tree", *given, "-m", "x", tree)[0]
+        made = self.oracle.ask(who.place, "commit-tree", "-p", parent, "-m", f"{self.number}", tree)[0]
         self.tidy(who.place)
         changed = self.oracle.differ(who.place, "HEAD", made)
-        where = self.roots[who.other] if form == "from there" else None
-        ref = "HEAD" if form == "HEAD" else f"refs/heads/{who.place}"
-        self.perform(who, "update-ref", ref, made, due=Touched(changed, changed), cwd=where)
+        return made, Touched(changed, changed)
+
+    @rule(who=actors, path=files, kind=st.sampled_from(KINDS), ref=st.sampled_from(["HEAD", "branch", "from there"]))
+    def plumb(self, who: Actor, path: str, kind: str, ref: str) -> None:
+        """A commit made by hand, put where a checkout stands, from here or from the other one."""
+        made, due = self._commit_by_hand(who, path, kind, "HEAD~1" if ref == "branch" else "HEAD")
+        where = self.roots[who.other] if ref == "from there" else None
+        name = "HEAD" if ref == "HEAD" else f"refs/heads/{who.place}"
+        self.perform(who, "update-ref", name, made, due=due, cwd=where)
+        self.tidy(who.place)
+
+    @rule(who=actors, swapped=st.booleans())
+    def merge_by_hand(self, who: Actor, swapped: bool) -> None:
+        """With the branch that stood there as first parent or as second."""
+        parents = [who.other, "HEAD"] if swapped else ["HEAD", who.other]
+        merged = self.git(who.place, "merge-tree", "--write-tree", *parents)
+        if merged.code == 0:
+            given = [word for parent in parents for word in ("-p", parent)]
+            made = self.oracle.ask(who.place, "commit-tree", *given, "-m", "x", merged.out.splitlines()[0])[0]
+            due = Touched(self.oracle.differ(who.place, "HEAD", made), frozenset())
+            self.perform(who, "update-ref", "HEAD", made, due=due)
+        self.tidy(who.place)
+
+    @rule(
+        who=actors,
+        path=files,
+        form=st.sampled_from(["merge -q", "reset -q --hard", "reset -q --soft", "reset -q", "checkout -q -B"]),
+    )
+    def arrive(self, who: Actor, path: str, form: str) -> None:
+        """At a commit made by hand, by commands that move the checkout."""
+        begun = self.oracle.head(who.place)
+        made, due = self._commit_by_hand(who, path, "edit")
+        named = [who.place] if form.startswith("checkout") else []
+        ended = self.perform(who, *form.split(), *named, made, due=due)
+        if refused(ended):
+            self.give_up(who.place, ended, begun)
         self.tidy(who.place)
 
     @rule(who=actors, path=st.sampled_from(["f/a", "new/x", "top"]))
