@@ -1,0 +1,178 @@
+"""Whatever bytes Git takes for a name, and whatever happens under it: staged or made by plumbing, it is judged."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import strategies as st
+
+from synapse_git import explain, scope, starter
+from synapse_git.checkout import Checkout
+from synapse_git.errors import Refused
+from synapse_hooks import changes, commits, verdict
+from synapse_hooks.run import Run
+from tests.box import Box
+from tests.faults.scale import times
+
+Entry = tuple[str, int]
+Tree = dict[bytes, Entry]
+
+TREE = "wt:names"
+ODD = (
+    b"HEAD",
+    b"-n",
+    b"--",
+    b" lead",
+    b"trail ",
+    b"new\nline",
+    b"tab\t",
+    b'"q"',
+    b"it's",
+    b"[a]",
+    b"*",
+    b"a\\b",
+    b":x",
+    b"\xff",
+)
+HOSTILE = {
+    "diff.ignoreSubmodules": "all",
+    "diff.renames": "copies",
+    "diff.external": "false",
+    "diff.relative": "true",
+    "diff.noprefix": "true",
+    "status.relativePaths": "true",
+    "core.quotePath": "true",
+    "core.fsmonitor": "false",
+    "core.ignoreStat": "true",
+    "submodule.x.ignore": "all",
+}
+part = st.sampled_from(ODD) | st.binary(min_size=1, max_size=5)
+# Few names below few directories, so that one is here a file and there a directory.
+name = st.lists(st.sampled_from((b"d", b"e")), max_size=2).flatmap(
+    lambda above: part.map(lambda last: b"/".join([*above, last]))
+) | st.sampled_from((b"d", b"e", b"d/e"))
+entry = st.tuples(st.sampled_from(("100644", "100755", "120000", "160000")), st.integers(0, 1))
+trees = st.dictionaries(name, entry, max_size=5)
+
+
+def _fits(path: bytes) -> bool:
+    return all(part not in (b"", b".", b"..") and part.lower() not in (b".git", b"git~1") for part in path.split(b"/"))
+
+
+def _possible(tree: Tree) -> Tree:
+    """What of it one tree can hold: valid names, and no file that is a directory as well."""
+    above = {path.rsplit(b"/", count)[0] for path in tree for count in range(1, path.count(b"/") + 1)}
+    return {path: found for path, found in tree.items() if _fits(path) and b"\0" not in path and path not in above}
+
+
+class Names:
+    """A repository whose index and commits are made of such trees, and a hub in which bob claims."""
+
+    def __init__(self, box: Box) -> None:
+        self.box = box
+        self.root = box.init()
+        for key, value in HOSTILE.items():
+            box.done("git", "config", key, value, cwd=self.root)
+        self.index = str(self.root / ".git/other-index")
+        self.where = {"GIT_DIR": str(self.root / ".git"), "GIT_INDEX_FILE": self.index, "GIT_WORK_TREE": str(self.root)}
+        self.asking = Run("pre-commit", os.getpid(), "", box.env | self.where).asking
+        self.here = Checkout(str(self.root), self.where["GIT_DIR"], self.where["GIT_DIR"], {})
+        self.blobs = [self.git("hash-object", "-w", "--stdin", stdin=text) for text in (b"one", b"two")]
+        self.number = 0
+
+    def git(self, *arguments: str, stdin: bytes = b"") -> str:
+        return self.box.done("git", *arguments, cwd=self.root, env=self.where, stdin=stdin).strip()
+
+    def stage(self, tree: Tree) -> None:
+        self.git("read-tree", "--empty")
+        lines = [f"{mode} {self.blobs[blob]}\t".encode() + path + b"\0" for path, (mode, blob) in tree.items()]
+        ended = self.box.git("update-index", "-z", "--index-info", cwd=self.root, env=self.where, stdin=b"".join(lines))
+        assume(ended.code == 0)  # some names are dangerous on some systems, and Git takes them on none
+
+    def commit(self, tree: Tree, *parents: str) -> str:
+        self.stage(tree)
+        self.number += 1
+        given = [word for parent in parents for word in ("-p", parent)]
+        return self.git("commit-tree", *given, "-m", f"{self.number}", self.git("write-tree"))
+
+    def hub(self, target: str, **fields: Any) -> dict[str, Any]:
+        now = time.monotonic()
+        with starter.connect(self.box.env, deadline=now + 10, start_deadline=now + 20) as line:
+            body = json.dumps({"agent": "bob", "task_id": "held", **fields}).encode()
+            found: dict[str, Any] = json.loads(
+                line.ask("POST", target, [("Content-Type", "application/json")], body).body
+            )
+        return found
+
+    def conflicts(self, paths: bytes, action: str) -> set[str]:
+        """Which of ``paths`` are held, by the guard's answer."""
+        try:
+            change = verdict.Change("ana", "", TREE, action, changes.spelled(paths, self.here), b"")
+            verdict.ask(change, self.box.env)
+        except Refused as refused:
+            assert refused.reason == "SCOPE_CONFLICT"
+            return {explain.wire_path(path) for one in refused.problem["conflicts"] for path in one["changed"]}
+        return set()
+
+
+@pytest.fixture
+def names(box: Box) -> Names:
+    return Names(box)
+
+
+def _above(path: str, held: str) -> bool:
+    return held == path or path.startswith(held + "/") or held.startswith(path + "/")
+
+
+@settings(
+    max_examples=times(30, 1000),
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+@given(before=trees, after=trees, data=st.data())
+@example(before={b"d": ("100644", 0)}, after={b"d/" + b"n" * 200: ("160000", 0), b"HEAD": ("120000", 1)}, data=None)
+@example(before={}, after={b"/".join([b"d" * 200] * 20 + [b"f" * 76]): ("100644", 0), b"e": ("100644", 0)}, data=None)
+def test_any_name_and_any_change_is_judged(names: Names, before: Tree, after: Tree, data: st.DataObject | None) -> None:
+    """What differs is told whole, by the index and by the commit, and is refused exactly where it is held."""
+    before, after = _possible(before), _possible(after)
+    changed = {path for path in before | after if before.get(path) != after.get(path)}
+    old = names.commit(before)
+    names.git("update-ref", "--no-deref", "HEAD", old)
+    names.stage(after)
+    staged, shared = changes.Staged(names.asking, ["HEAD"]).finish()
+    assert staged == shared
+    assert set(staged.split(b"\0")[:-1]) == changed
+    made = names.commit(after, old)
+    assert [set(found.split(b"\0")[:-1]) for found in commits.changed(names.asking, names.here, "HEAD", old, made)] == [
+        changed,
+        changed,
+    ]
+    assume(changed)
+    held = sorted(changed)[0] if data is None else data.draw(st.sampled_from(sorted(changed)) | name.filter(_fits))
+    _held(names, staged, os.fsdecode(held))
+
+
+def _held(names: Names, staged: bytes, held: str) -> None:
+    told = names.hub("/v2/claim", worktree=TREE, paths=[scope.to_wire(held)])
+    assert "reason" not in told, told
+    expected = {path for path in os.fsdecode(staged).split("\0")[:-1] if _above(path, held)}
+    assert names.conflicts(staged, "commit") == expected
+    names.hub("/v2/release")
+
+
+def test_a_name_that_no_claim_can_have_is_in_nobodys_way(box: Box, repo: Path) -> None:
+    """Git stores more bytes than a claim may have: what lies above such a path can be held, and is judged."""
+    path = "d/" + "/".join(["n" * 200] * 30)
+    blob = box.done("git", "hash-object", "-w", "--stdin", stdin=b"x").strip()
+    box.done("git", "update-index", "-z", "--index-info", stdin=f"100644 {blob}\t{path}\0".encode())
+    box.done("synapse-git", "claim", "-t", "t1", "d", agent="bob")
+    ended = box.git("commit", "-qm", "x", agent="ana")
+    assert ended.code == 1 and "SCOPE_CONFLICT" in ended.err, ended.text
+    assert box.git("commit", "-qm", "x", agent="bob").code == 0
