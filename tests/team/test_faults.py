@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 import signal
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from synapse_hub import hubfile
+from synapse_hub.federation.identity import client_context, identity
+from synapse_hub.federation.line import Line
+from synapse_hub.federation.signature import SignedRequest, Signer
 from tests.box import Box
+from tests.faults.scale import LONG
 from tests.team.hosts import NAMESPACE, Host, found, heard, join, origin, until
 from tests.team.proxy import Proxy
 
@@ -105,6 +113,47 @@ def test_a_hub_that_is_killed_comes_back_with_what_it_knew(between: tuple[Host, 
     assert a.synapse("claim", "src/a.py", agent="ana").code == 1
     until(lambda: b.synapse("release", "-t", "login", agent="ben").code == 0)
     assert a.synapse("claim", "src/a.py", agent="ana").code == 0
+
+
+def recorded(host: Host, task: str) -> SignedRequest:
+    """A claim as the host's hub signs it."""
+    body = {"task_id": task, "agent": "ben", "namespace": NAMESPACE, "paths": ["src"]}
+    headers = {"content-type": "application/json", "synapse-principal": "uid:1"}
+    request = SignedRequest("POST", "/v2/claim", headers, json.dumps(body).encode())
+    Signer(host.name, identity(str(host.state)).key).sign(request, "a", now=time.time(), nonce=task)
+    return request
+
+
+def told(host: Host, request: SignedRequest) -> str:
+    """The reason why the owner, as the host knows it, refuses it; '' if it does not."""
+
+    async def ask() -> bytes:
+        file = hubfile.read(str(host.state))
+        assert file is not None
+        line = Line(file.peers["a"].url, client_context(file.peers["a"].certificate))
+        try:
+            return (await line.exchange(request.method, request.target, request.headers, request.body)).body
+        finally:
+            line.close()
+
+    return str(json.loads(asyncio.run(ask())).get("reason", ""))
+
+
+@pytest.mark.skipif(not LONG, reason="seconds: SYNAPSE_FAULTS=long")
+def test_inv_ck_2_what_was_recorded_or_altered_is_worth_nothing(between: tuple[Host, Host, Proxy]) -> None:
+    """Over TLS to a real owner: again, with another body, and after a restart that forgot what was here before."""
+    a, b, _ = between
+    request = recorded(b, "login")
+    assert told(b, request) == ""
+    before = granted(a, "login")
+    assert told(b, request) == "NOT_AUTHORISED"
+    altered = recorded(b, "other")
+    altered.body = altered.body.replace(b"src", b"doc")
+    assert told(b, altered) == "NOT_AUTHORISED"
+    os.kill(a.hub_pid(), signal.SIGKILL)
+    a.done("synapse-git", "hub", "start")
+    assert told(b, request) == "EXPIRED"
+    assert granted(a, "login") == before and not granted(a, "other")
 
 
 def test_another_certificate_is_not_the_owner(between: tuple[Host, Host, Proxy]) -> None:

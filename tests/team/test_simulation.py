@@ -216,7 +216,7 @@ BROKEN = {
     AcknowledgesEarly: 87875,
     TrustsOneClock: 429,
     KeepsReceiptsForever: 422,
-    ReadsTheOwnersClock: 199,
+    ReadsTheOwnersClock: 645,
     BelievesReplays: 39369,
     DriftsFurther: 14510,
     TakesOldSignatures: 8886,

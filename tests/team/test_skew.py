@@ -152,3 +152,19 @@ def test_inv_mh_2_a_hub_that_was_stopped_wakes_to_nothing_that_ran_out(timed: Ti
         os.kill(stopped, signal.SIGCONT)
         assert asked.result() is False
     assert b.commit("src/a.py", "b").code == 1
+
+
+@long
+def test_inv_mh_2_an_owner_that_was_stopped_for_longer_than_a_lease_wakes_and_gives_it_on(timed: Timed) -> None:
+    """Its holder commits no more when the lease is over, though nobody could say so."""
+    a, b, *_ = timed
+    asked = time.monotonic()
+    assert reason(b, "claim", "src", "-t", "login", "--ttl", "30s") == ""
+    stopped = a.hub_pid()
+    os.kill(stopped, signal.SIGSTOP)
+    assert covered(b)
+    until(lambda: not covered(b), 34)
+    assert time.monotonic() - asked > 28
+    os.kill(stopped, signal.SIGCONT)
+    assert reason(a, "claim", "src", "-t", "mine") == ""
+    assert not covered(b)
