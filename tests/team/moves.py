@@ -34,7 +34,7 @@ from synapse_hub.core.team.state import Governed
 from synapse_hub.federation.estate import Arrivals, EstatePart, assembled, parts
 from synapse_hub.federation.names import seen_by
 from synapse_hub.federation.receipts import Sending, receipt
-from tests.team.world import NAMESPACE, PATHS, TASKS, Machine, Violation
+from tests.team.world import NAMESPACE, PATHS, TASKS, Machine, Turn, Violation
 
 _START = 1_000_000.0
 NAMES = ("a", "b", "c")
@@ -43,12 +43,12 @@ _WINDOW_S = 11.0
 
 
 class Mover(Machine):
-    """A hub. ``lives``: of its process; ``turns``: until when an answer is waited for, by task."""
+    """A hub. ``lives``: of its process; ``turns``: errands by task, the last of each."""
 
     def __init__(self, name: str, chance: random.Random) -> None:
         super().__init__(name, chance, CLOCK_DRIFT_SHARE / 4)
         self.lives = 1
-        self.turns: dict[str, float] = {}
+        self.turns: dict[str, Turn] = {}
         self.arrivals = Arrivals()
 
     def crash(self, *, reboot: bool = False) -> None:
@@ -56,6 +56,10 @@ class Mover(Machine):
         self.lives += 1
         self.turns.clear()
         self.arrivals = Arrivals()
+
+    def waits(self, task: str, true: float) -> bool:
+        """Is there an errand about ``task`` whose answer is waited for?"""
+        return task in self.turns and self.boot(true) < self.turns[task].until
 
     @property
     def known(self) -> Governed:
@@ -129,7 +133,7 @@ class Moves:
 
     def ask(self) -> None:
         hub, task = self.chance.choice(list(self.hubs.values())), self.chance.choice(TASKS)
-        if hub.turns.get(task, 0.0) > hub.boot(self.true):
+        if hub.waits(task, self.true):
             return
         kind = self.chance.choice(("claim", "claim", "release", "force"))
         agent = self.chance.choice("xy")
@@ -150,7 +154,7 @@ class Moves:
         """An agent that heard no answer asks under the same key, however late."""
         if self.asked_for:
             hub, command, key = self.chance.choice(self.asked_for)
-            if hub.turns.get(command.task_id, 0.0) <= hub.boot(self.true):
+            if not hub.waits(command.task_id, self.true):
                 self.errand(hub, command, key, hops=0)
 
     def errand(self, hub: Mover, command: FamilyCommand, key: str, hops: int) -> None:
@@ -165,11 +169,12 @@ class Moves:
             wall=hub.wall(self.true), patience_s=OWNER_DEADLINE_SECONDS,
         )  # fmt: skip
         hub.do(intent, self.true)
-        hub.turns[task] = hub.boot(self.true) + OWNER_DEADLINE_SECONDS
+        turn = hub.turns[task] = Turn(hub.boot(self.true) + OWNER_DEADLINE_SECONDS)
         lives, sent = hub.lives, self.sending(hub)
 
         def answer(word: Any) -> None:
-            if hub.lives == lives and hub.boot(self.true) < hub.turns.get(task, 0.0):
+            # The connection of an errand that was given up is gone, and with it the answer.
+            if hub.lives == lives and hub.turns.get(task) is turn and hub.waits(task, self.true):
                 hub.turns.pop(task)
                 self.concluded(hub, command, key, word, sent, hops)
 
