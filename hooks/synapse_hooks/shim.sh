@@ -8,54 +8,14 @@ kept=''    # the file beside this one that was the hook before
 here=''    # this directory, if core.hooksPath leads here; the directory it displaced is then looked up
 python=''
 launch=''
+record=${GIT_DIR:-.git}/synapse
 
 # Of an update of references only one of several moments matters; after most commits nothing is to be done.
 case $name:$1 in
-post-commit:) [ -n "$here$kept" ] || [ -e "${GIT_DIR:-.git}/synapse/settle" ] || exit 0 ;;
+post-commit:) [ -n "$here$kept" ] || [ -e "$record/settle" ] || exit 0 ;;
 reference-transaction:prepared) ;;
 reference-transaction:*) [ -n "$here$kept" ] || exit 0 ;;
 esac
-
-broken() {
-	case ${SYNAPSE_OVERRIDE-} in
-	*[![:space:]]*)
-		# Nobody is there to put it on record, so it is written down beside what else is kept of this checkout.
-		if printf '%s %s: %.1000s\n' "$name" "$PPID" "$SYNAPSE_OVERRIDE" >>"$record/unchecked"; then
-			told || {
-				echo "synapse-git: the guard of this repository cannot run: $1."
-				echo "Nothing was checked. It is let through by SYNAPSE_OVERRIDE, and written down in $record/unchecked"
-			} >&2
-			return 0
-		fi
-		;;
-	esac
-	echo "synapse-git: the guard of this repository cannot run: $1." >&2
-	echo "Nothing was checked, so this is refused. Repair it: install synapse-git again, then: synapse-git install" >&2
-	echo "Or let it through, written down: SYNAPSE_OVERRIDE=\"why\" git …   Or take the guard out: delete the files in the" >&2
-	echo "hooks directory whose second line is '# synapse-git hook …', and move those in hooks.kept-by-synapse-git back there." >&2
-	exit 1
-}
-
-# One Git process starts several hooks; what all of them have to say is said once.
-told() {
-	age
-	if [ -f "$record/told" ]; then
-		{ IFS= read -r pid && IFS= read -r start; } <"$record/told" &&
-			[ -n "$since" ] && [ "$pid $start" = "$PPID $since" ] && return
-	fi
-	[ ! -d "$record" ] || printf '%s\n' "$PPID" "$since" 2>/dev/null >"$record/told"
-	return 1
-}
-
-# Was the program taken away by `./install.sh --uninstall`, and not lost? Then nobody means to refuse anything.
-uninstalled() {
-	[ -f "${python%/bin/*}.uninstalled" ] || [ -f "${python%/*/bin/*}.uninstalled" ] || return 1
-	told || {
-		echo "synapse-git: it was uninstalled, so nothing is checked here. What is left of the guard of this repository:"
-		echo "the files in the hooks directory whose second line is '# synapse-git hook …'. Delete them, and move those in"
-		echo "hooks.kept-by-synapse-git back there."
-	} >&2
-}
 
 # Which process is $PPID? A pid is used again, a pid and its start are not.
 age() {
@@ -99,6 +59,52 @@ settled() {
 	recall && [ "${GIT_INDEX_FILE:-$index}" -ef "$record/judged-index" ] && same_age &&
 		[ "$shared" -ef "$shared_link" ] || return 1
 	if [ -n "$tree" ]; then [ "$tree" -ef "$tree_link" ]; else [ ! -e "$record/worktree" ]; fi
+}
+
+# Most often that settles it. A shell reads as it runs, so what is below costs these hooks nothing.
+case $name:$1 in
+prepare-commit-msg:* | reference-transaction:*) [ -n "$here$kept" ] || ! settled || exit 0 ;;
+esac
+
+broken() {
+	case ${SYNAPSE_OVERRIDE-} in
+	*[![:space:]]*)
+		# Nobody is there to put it on record, so it is written down beside what else is kept of this checkout.
+		if printf '%s %s: %.1000s\n' "$name" "$PPID" "$SYNAPSE_OVERRIDE" >>"$record/unchecked"; then
+			told || {
+				echo "synapse-git: the guard of this repository cannot run: $1."
+				echo "Nothing was checked. It is let through by SYNAPSE_OVERRIDE, and written down in $record/unchecked"
+			} >&2
+			return 0
+		fi
+		;;
+	esac
+	echo "synapse-git: the guard of this repository cannot run: $1." >&2
+	echo "Nothing was checked, so this is refused. Repair it: install synapse-git again, then: synapse-git install" >&2
+	echo "Or let it through, written down: SYNAPSE_OVERRIDE=\"why\" git …   Or take the guard out: delete the files in the" >&2
+	echo "hooks directory whose second line is '# synapse-git hook …', and move those in hooks.kept-by-synapse-git back there." >&2
+	exit 1
+}
+
+# One Git process starts several hooks; what all of them have to say is said once.
+told() {
+	age
+	if [ -f "$record/told" ]; then
+		{ IFS= read -r pid && IFS= read -r start; } <"$record/told" &&
+			[ -n "$since" ] && [ "$pid $start" = "$PPID $since" ] && return
+	fi
+	[ ! -d "$record" ] || printf '%s\n' "$PPID" "$since" 2>/dev/null >"$record/told"
+	return 1
+}
+
+# Was the program taken away by `./install.sh --uninstall`, and not lost? Then nobody means to refuse anything.
+uninstalled() {
+	[ -f "${python%/bin/*}.uninstalled" ] || [ -f "${python%/*/bin/*}.uninstalled" ] || return 1
+	told || {
+		echo "synapse-git: it was uninstalled, so nothing is checked here. What is left of the guard of this repository:"
+		echo "the files in the hooks directory whose second line is '# synapse-git hook …'. Delete them, and move those in"
+		echo "hooks.kept-by-synapse-git back there."
+	} >&2
 }
 
 # Where the hook in Git's configuration has refused, Git runs the one in the directory all the same: that adds nothing.
@@ -254,7 +260,7 @@ deploy() {
 	exit 1
 }
 
-record=${GIT_DIR:-.git}/synapse next='' moment=''
+next='' moment=''
 case $name in
 pre-commit | prepare-commit-msg | pre-merge-commit | pre-applypatch) moment=index ;;
 reference-transaction) [ "$1" != prepared ] || moment=references ;;

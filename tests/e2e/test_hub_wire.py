@@ -315,6 +315,19 @@ def drained(line: socket.socket) -> bytes:
         line.close()
 
 
+def test_an_answer_leaves_whole_and_a_head_without_body_leaves_alone(wire: Wire) -> None:
+    """One write wakes the asker once; a stream that has nothing to say yet, and HEAD, are answered all the same."""
+    seq = wire.claim("t1")["seq"]
+    with raw(wire) as line:
+        line.sendall(b"POST /v2/ping HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n")
+        head, _, body = line.recv(65536).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200") and json.loads(body)["seq"] == seq
+        line.sendall(b"HEAD /v2/health HTTP/1.1\r\nHost: h\r\n\r\n")
+        assert line.recv(65536).startswith(b"HTTP/1.1 200")
+        line.sendall(b"GET /v2/events?after=%d&follow=1 HTTP/1.1\r\nHost: h\r\n\r\n" % seq)
+        assert line.recv(65536).startswith(b"HTTP/1.1 200")
+
+
 def test_huge_headers_are_cut(wire: Wire) -> None:
     """They take no memory worth speaking of."""
     line = raw(wire)

@@ -22,9 +22,42 @@ _STREAM_DEADLINE_SECONDS = 20.0
 _LEAST_PROGRESS_BYTES = 8192
 
 
+class _Corked:
+    """The way out for answers: a head waits for the body that comes with it, so that one write wakes the asker once."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._held = b""
+
+    def write(self, data: bytes) -> None:
+        if self._held:
+            self._held += data
+            self._flush()
+        elif data.startswith(b"HTTP/1.1 "):
+            # A stream may have nothing to say yet, and an answer to HEAD never has.
+            self._held = data
+            self._loop.call_soon(self._flush)
+        else:
+            self._transport.write(data)
+
+    def _flush(self) -> None:
+        if self._held:
+            held, self._held = self._held, b""
+            self._transport.write(held)
+
+    def close(self) -> None:
+        self._flush()
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        return self._transport.is_closing()
+
+
 class BoundedProtocol(HttpToolsProtocol):
     """One connection, by whomever."""
 
+    _corked: _Corked
     _deadline: asyncio.TimerHandle | None = None
     _header_bytes = 0
     _headers_done = False
@@ -34,6 +67,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # never another kind
         super().connection_made(transport)
+        self._corked = _Corked(transport, self.loop)
         self._expect(RECEIVE_DEADLINE_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -62,6 +96,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._streamed_bytes = 0
         self._expect(RECEIVE_DEADLINE_SECONDS)
         super().on_headers_complete()
+        if self.cycle is not None:  # as it is where a session begins
+            self.cycle.transport = self._corked  # type: ignore[assignment]  # all of a transport that an answer needs
 
     def handle_websocket_upgrade(self) -> None:
         """The connection belongs to a session from here on, which has deadlines of its own."""
