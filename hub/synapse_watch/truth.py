@@ -131,16 +131,24 @@ class Truth:
 
     def ignored(self, paths: Sequence[bytes]) -> set[bytes]:
         """Those of ``paths`` that Git ignores. A tracked file is never ignored."""
-        if not paths:
-            return set()
-        status, output = self._ask(["check-ignore", "-z", "--stdin"], b"".join(path + b"\0" for path in paths))
+        found = self._excluded(paths) if paths else set()
+        if found:
+            found -= set(self._must(["ls-files", "-z", "--cached", "--ignored", "--exclude-standard"]).split(b"\0"))
+        return found
+
+    def _excluded(self, paths: Sequence[bytes]) -> set[bytes]:
+        """Those of ``paths`` that some pattern excludes, tracked or not: told otherwise, Git goes through the whole
+        index for each of them.
+        """
+        given = b"".join(path + b"\0" for path in paths)
+        status, output = self._ask(["check-ignore", "--no-index", "-z", "--stdin"], given)
         if status <= 1:
             return set(output.split(b"\0")[:-1])
         if len(paths) == 1:
             return set()
         # It gives up at a path beneath a link or in a submodule, and says nothing of the others.
         half = len(paths) // 2
-        return self.ignored(paths[:half]) | self.ignored(paths[half:])
+        return self._excluded(paths[:half]) | self._excluded(paths[half:])
 
     def _must(self, arguments: list[str], given: bytes = b"") -> bytes:
         status, output = self._ask(arguments, given)

@@ -430,7 +430,7 @@ _WATCHERS = [
 _COMMANDS = [
     broken("a subshell's directory outlives it", (COMMAND, "if inner.here == place.here else None", "if inner.here else None")),
     broken("what comes after exit is read", (COMMAND, "            place.over = always\n", "            place.over = False\n")),
-    broken("a cd to nowhere leads somewhere", (COMMAND, " and not os.path.isdir(place.here):\n            place.here = None", " and not place.here:\n            place.here = None")),
+    broken("a cd to nowhere leads somewhere", (COMMAND, ' or not os.path.isdir(place.here or "/")', "")),
     broken("a group's redirections lie where it went", (COMMAND, "                self._redirected(command, place)\n                if", "                self._redirected(command, inner)\n                if")),
     broken("arithmetic is a subshell", (SHELL, '            or text == "(("\n', "")),
     broken("a half-read command counts", (SHELL, "        current.words = []\n", "        pass\n")),

@@ -69,6 +69,7 @@ def test_an_index_or_a_stash_may_have_given_it(box: Box, place: Path) -> None:
     box.done("git", "stash", "push", "-q")
     found.look()
     box.done("git", "stash", "pop", "-q")
+    (place / ".git/AUTO_MERGE").unlink(missing_ok=True)  # an older Git writes none
     assert found.of(ALL[:1]) == {b"src/a.py": GIVEN}
     box.write("src/a.py", "more\n")
     assert found.of(ALL[:1]) == {}
@@ -84,3 +85,16 @@ def test_an_operation_under_way_wrote_what_it_left_and_nothing_else(box: Box, pl
     box.write("src/a.py", "resolved\n")
     box.write("src/b.py", "and more\n")
     assert found.of(ALL[:2]) == {}
+
+
+def test_what_is_ignored_is_told_of_tracked_files_and_of_many(box: Box) -> None:
+    """A tracked file is never ignored, however many are asked about; a path beneath a link hides no other."""
+    box.cwd = box.init()
+    box.write(".gitignore", "*.o\nbuild/\n")
+    box.write("src/tracked.o")
+    box.done("git", "add", "-f", "src/tracked.o")
+    (box.cwd / "link").symlink_to("src")
+    truth = Truth(checkout.find(str(box.cwd), box.env), box.env)
+    asked = [b"src/tracked.o", b"src/a.o", b"build/x/y", b"link/a.o", b"src/a.py", b"a\nb.o"]
+    assert truth.ignored(asked) == {b"src/a.o", b"build/x/y", b"a\nb.o"}
+    assert truth.ignored([]) == set()

@@ -120,8 +120,7 @@ class _Reading:
     def _enter(self, command: Command, words: Sequence[Token], place: _Place) -> None:
         sure = command.end in (";", "&&", "\n", "") and place.before not in ("||", "|", "|&") and not self._nested
         place.here = targets.entered(place.here, words) if sure else None
-        if command.end != "&&" and place.here is not None and not os.path.isdir(place.here):
-            place.here = None  # it may not be there, and then all goes on where the shell was
+        # Where it is not there, all goes on where the shell was.
         place.perhaps = place.perhaps or place.before == "&&" or not os.path.isdir(place.here or "/")
 
     def _script(self, here: str | None, words: Sequence[Token], command: Command) -> None:
