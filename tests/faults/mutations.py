@@ -39,6 +39,7 @@ ATTRIBUTION, ANNOUNCEMENTS = _CORE + "attribution.py", "hub/synapse_hub/announce
 COMMAND, SHELL, STARTER, TARGETS, DIFF, SEARCH = (
     f"hooks/synapse_hooks/tools/{name}.py" for name in ("command", "shell", "starter", "targets", "diff", "search")
 )
+MENTIONS = "hub/synapse_hub/mentions.py"
 SWITCHES = "synapse_git/switches.py"
 SWEEP = "hooks/synapse_hooks/tools/sweep.py"
 QUARANTINE, SPOT, PICTURE = "synapse_git/quarantine.py", "synapse_git/spot.py", "hub/synapse_watch/picture.py"
@@ -440,6 +441,8 @@ _COMMANDS = [
     broken("lines of a hunk are names", (DIFF, "            _skip(lines, line)\n", "            pass\n")),
     broken("a patch that does not fit is applied", (DIFF, "if all(found) else []", "if found else []")),
     broken("a search that asks for more is read", (SEARCH, "if not known or not value.certain", "if not value.certain")),
+    broken("messages are mentioned with every edit", (MENTIONS, "return seq > before", "return True")),
+    broken("what was mentioned is never forgotten", (MENTIONS, "len(self._told) > _MOST", "not self._told")),
     broken("Git's other checkout is this one", (COMMAND, "here is None or self._another_checkout or", "here is None or")),
     broken("env changes no directory", (STARTER, '"env": ("i0v", "u", 0)', '"env": ("i0v", "uC", 0)')),
 ]  # fmt: skip

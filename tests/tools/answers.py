@@ -18,7 +18,7 @@ class ClaudeDenial(_Exact):
 
 
 class ClaudeContext(_Exact):
-    hook_event_name: Literal["SessionStart"]
+    hook_event_name: Literal["SessionStart", "PostToolUse", "AfterTool"]
     additional_context: str
 
 
@@ -26,7 +26,7 @@ class ClaudeBefore(_Exact):
     hook_specific_output: ClaudeDenial | None = None
 
 
-class ClaudeStart(_Exact):
+class ClaudeTold(_Exact):
     hook_specific_output: ClaudeContext | None = None
 
 
@@ -45,7 +45,7 @@ class CursorBefore(_Exact, rename=None):
     agent_message: str = ""
 
 
-class CursorStart(_Exact, rename=None):
+class CursorTold(_Exact, rename=None):
     additional_context: str = ""
 
 
@@ -59,10 +59,10 @@ class Nothing(_Exact):
 
 
 ANSWERS: dict[str, dict[str, type[_Exact]]] = {
-    "claude": {"PreToolUse": ClaudeBefore, "SessionStart": ClaudeStart},
-    "codex": {"PreToolUse": CodexBefore, "SessionStart": ClaudeStart},
-    "gemini": {"BeforeTool": GeminiBefore, "SessionStart": ClaudeStart},
-    "cursor": {"preToolUse": CursorBefore, "sessionStart": CursorStart},
+    "claude": {"PreToolUse": ClaudeBefore, "SessionStart": ClaudeTold, "PostToolUse": ClaudeTold},
+    "codex": {"PreToolUse": CodexBefore, "SessionStart": ClaudeTold, "PostToolUse": ClaudeTold},
+    "gemini": {"BeforeTool": GeminiBefore, "SessionStart": ClaudeTold, "AfterTool": ClaudeTold},
+    "cursor": {"preToolUse": CursorBefore, "sessionStart": CursorTold, "postToolUse": CursorTold},
     "copilot": {"preToolUse": CopilotBefore},
 }
 
@@ -73,13 +73,13 @@ def checked(harness: str, event: str, raw: str) -> str:
     match answer:
         case ClaudeBefore(hook_specific_output=ClaudeDenial(permission_decision_reason=text)):
             return text
-        case ClaudeStart(hook_specific_output=ClaudeContext(additional_context=text)):
+        case ClaudeTold(hook_specific_output=ClaudeContext(additional_context=text)):
             return text
         case GeminiBefore(decision="deny", reason=text) | CursorBefore(permission="deny", agent_message=text):
             return text
         case CopilotBefore(permission_decision="deny", permission_decision_reason=text):
             return text
-        case CursorStart(additional_context=text):
+        case CursorTold(additional_context=text):
             return text
     assert raw.strip() == "{}"
     return ""

@@ -22,6 +22,7 @@ from synapse_hub.core.attribution import Announced
 from synapse_hub.core.coarsening import coarsen
 from synapse_hub.core.commands import ClaimEdit, HandOff
 from synapse_hub.core.outcome import Refusal
+from synapse_hub.mentions import Mentions
 from synapse_hub.web.closing import closing
 from synapse_hub.web.desk import Desk, Rejected
 from tests.hub import desk
@@ -165,6 +166,17 @@ def test_a_subagent_is_told_that_it_needs_no_claim_of_its_own(rig: Rig) -> None:
     assert isinstance(refused, Refusal) and refused.reason == "SCOPE_CONFLICT"
     assert "s/1 may edit and commit what s holds" in refused.fix
     assert edit(rig, "s/1", "src/a", unclaimed="refuse")["verdict"] == "allow"
+
+
+def test_each_message_is_mentioned_once() -> None:
+    """To each agent for itself; whoever comes back after many others hears of it again."""
+    mentions = Mentions()
+    assert [mentions.note(*told) for told in (("ana", 5), ("ana", 5), ("bo", 5), ("ana", 7), ("ana", 6))] == [
+        *(True, False, True, True, False)
+    ]
+    for number in range(5000):
+        mentions.note(f"s{number}", 1)
+    assert mentions.note("ana", 7)
 
 
 def test_what_is_edited_again_is_not_given_back_and_an_edit_waits_for_what_is(rig: Rig) -> None:

@@ -64,6 +64,21 @@ def test_a_session_hears_what_others_hold(box: Box, harness: str, project: Path)
     assert len(news.splitlines()) <= 3
 
 
+def test_messages_that_wait_are_mentioned_once(box: Box, harness: str, project: Path) -> None:
+    """At the start, and after an edit if one has come since, where the harness passes it on; quiet otherwise."""
+    session, me = agent(box, harness, "s1", project), identity.alias(harness, "s1")
+    hears = harness not in ("copilot", "opencode")
+    assert session.start() == FREE
+    assert session.edit(project / "src/a.py") == session.edited(project / "src/a.py") == FREE
+    box.done("synapse-git", "send", "--to", me, "one", agent="ana")
+    waits = "1 message waits for you: synapse-git inbox"
+    assert session.edited(project / "src/a.py") == (waits if hears else FREE)
+    assert session.edited(project / "src/a.py") == FREE
+    box.done("synapse-git", "send", "--to", me, "two", agent="ana")
+    assert session.start() == ("2 messages wait for you: synapse-git inbox" if hears else FREE)
+    assert session.edited(project / "src/a.py") == FREE
+
+
 def test_install_and_uninstall_leave_no_trace(box: Box, harness: str, project: Path) -> None:
     """For the project and for the user."""
     box.done("synapse-git", "agents", "install", harness, "--user", cwd=project)

@@ -94,6 +94,7 @@ COMMANDS: list[tuple[str, list[str]]] = [
     ("cat <<-EOF > new\n\tx > b\n\tEOF\nrm c", ["new", "c"]),
     ("cat <<A <<B > new\nx\nA\ny > b\nB\nrm c", ["new", "c"]),
     ("bash <<'EOF'\necho x > a\nEOF", ["a"]),
+    ("bash <<EOF\necho \\\\> b\nEOF", []),
     ("python3 - <<'EOF' > new\nprint('x > b')\nEOF", ["new"]),
     # groups
     ("(echo x) > a", ["a"]),
@@ -190,6 +191,7 @@ COMMANDS: list[tuple[str, list[str]]] = [
     ("cp -r d/e/ new", ["new/w", "new/z.py"]),
     ("cp a \"$(echo new)\"", []),
     ("cp a new $UNSET", []),
+    ("cp a b $(echo d)", []),
     ("ln -s a new", ["new"]),
     ("ln -sf a b", ["b"]),
     ("ln -s d new", ["new"]),
@@ -231,6 +233,7 @@ COMMANDS: list[tuple[str, list[str]]] = [
     ("git -C d apply ../p.patch", []),
     (f"git apply <<'EOF'\n{PATCH}EOF\n", ["a", "d/x", "made"]),
     ("git apply -p2 p.patch || true", []),
+    (f"git apply <<'EOF'\n{PATCH.replace('d/x', 'd/none')}EOF\n", []),
     ("patch -sp1 < p.patch", ["a", "d/x", "made"]),
     ("patch -s -p1 -i p.patch", ["a", "d/x", "made"]),
     ("patch -sp1 --dry-run < p.patch", []),

@@ -45,8 +45,8 @@ class Claude(Dialect):
             }
         }
 
-    def tell(self, context: str) -> dict[str, Any]:
-        return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}}
+    def tell(self, context: str, event: str) -> dict[str, Any]:
+        return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}}
 
     def entry(self, event: str, command: str) -> dict[str, Any]:
         return self.matcher(event) | {"hooks": [{"type": "command", "command": command, "timeout": TIMEOUT_S}]}

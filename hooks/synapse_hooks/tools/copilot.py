@@ -38,8 +38,8 @@ class Copilot(Dialect):
     def deny(self, reason: str) -> dict[str, Any]:
         return {"permissionDecision": "deny", "permissionDecisionReason": reason}
 
-    def tell(self, context: str) -> dict[str, Any]:
-        del context
+    def tell(self, context: str, event: str) -> dict[str, Any]:
+        del context, event
         return {}
 
     def entry(self, event: str, command: str) -> dict[str, Any]:

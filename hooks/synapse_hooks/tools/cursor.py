@@ -51,7 +51,8 @@ class Cursor(Dialect):
     def deny(self, reason: str) -> dict[str, Any]:
         return {"permission": "deny", "user_message": reason.partition("\n")[0], "agent_message": reason}
 
-    def tell(self, context: str) -> dict[str, Any]:
+    def tell(self, context: str, event: str) -> dict[str, Any]:
+        del event
         return {"additional_context": context}
 
     def entry(self, event: str, command: str) -> dict[str, Any]:

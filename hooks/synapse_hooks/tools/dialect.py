@@ -52,8 +52,8 @@ class Dialect:
         """The answer that stops the tool; an empty one lets it run, or not, as it would have without us."""
         raise NotImplementedError
 
-    def tell(self, context: str) -> dict[str, Any]:
-        """The answer that gives a session something to know, empty where it takes none."""
+    def tell(self, context: str, event: str) -> dict[str, Any]:
+        """The answer to ``event`` that gives a session something to know, empty where it takes none."""
         raise NotImplementedError
 
     def entry(self, event: str, command: str) -> dict[str, Any]:

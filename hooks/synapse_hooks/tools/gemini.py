@@ -36,8 +36,8 @@ class Gemini(Dialect):
     def deny(self, reason: str) -> dict[str, Any]:
         return {"decision": "deny", "reason": reason}
 
-    def tell(self, context: str) -> dict[str, Any]:
-        return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}}
+    def tell(self, context: str, event: str) -> dict[str, Any]:
+        return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}}
 
     def entry(self, event: str, command: str) -> dict[str, Any]:
         hook = {"name": f"synapse-git {event}", "type": "command", "command": command, "timeout": TIMEOUT_S * 1000}

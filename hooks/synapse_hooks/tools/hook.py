@@ -45,7 +45,7 @@ def main(harness: str = "", event: str = "", *_: str) -> int:
         say(f"what {harness} sent for {event or 'its hook'} cannot be understood ({error}); the tool runs unchecked")
         return NOT_UNDERSTOOD
     try:
-        answer = _follow(speaks, found)
+        answer = _follow(speaks, found, event)
     except SynapseError as error:
         say(f"{error}\nThis could not be checked; the commit will be")
         answer = {}
@@ -53,7 +53,7 @@ def main(harness: str = "", event: str = "", *_: str) -> int:
     return PASSED
 
 
-def _follow(speaks: Dialect, found: Occasion) -> dict[str, Any]:
+def _follow(speaks: Dialect, found: Occasion, event: str) -> dict[str, Any]:
     if speaks.silent and found.session and found.moment in (occasion.BEFORE, occasion.START):
         from synapse_git import ancestry, identity
 
@@ -64,15 +64,16 @@ def _follow(speaks: Dialect, found: Occasion) -> dict[str, Any]:
         reason = edit.objection(found, os.environ)
         return speaks.deny(reason) if reason else {}
     if found.moment == occasion.AFTER and found.paths:
-        from synapse_hooks.tools import report
+        from synapse_hooks.tools import mention, report
 
-        report.send(found, os.environ)
-    elif found.moment == occasion.START:
+        waiting = report.send(found, os.environ)
+        return speaks.tell(mention.text(waiting), event) if waiting else {}
+    if found.moment == occasion.START:
         from synapse_hooks.tools import session
 
         news = session.news(found, os.environ)
-        return speaks.tell(news) if news else {}
-    elif found.moment in (occasion.END, occasion.SUBAGENT_END, occasion.TURN_END):
+        return speaks.tell(news, event) if news else {}
+    if found.moment in (occasion.END, occasion.SUBAGENT_END, occasion.TURN_END):
         from synapse_hooks.tools import session
 
         (session.pause if found.moment == occasion.TURN_END else session.end)(found, os.environ)

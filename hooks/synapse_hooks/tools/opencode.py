@@ -45,8 +45,8 @@ class OpenCode(Dialect):
     def deny(self, reason: str) -> dict[str, Any]:
         return {"reason": reason}
 
-    def tell(self, context: str) -> dict[str, Any]:
-        del context
+    def tell(self, context: str, event: str) -> dict[str, Any]:
+        del context, event
         return {}
 
 

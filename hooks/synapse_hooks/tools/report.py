@@ -1,8 +1,12 @@
-"""After an edit: tell the hub what was written, so that a change which nobody announced can be told from it."""
+"""After an edit: tell the hub what was written, so that a change which nobody announced can be told from it.
+
+Its answer says whether messages wait for whoever wrote it.
+"""
 
 from __future__ import annotations
 
 import os
+import select
 import stat
 import time
 
@@ -21,12 +25,30 @@ if TYPE_CHECKING:
 
 # What is larger is told without its digest being worth the reading.
 _LARGEST = 64 * 1024 * 1024
+# The harness waits no longer than that to hear of messages.
+_PATIENCE_S = 0.25
 
 
-def send(found: Occasion, env: Mapping[str, str]) -> None:
-    """Report it from a process of its own, which the harness does not wait for; failures are nobody's concern."""
-    if not background.detach():
-        return
+def send(found: Occasion, env: Mapping[str, str]) -> int:
+    """Report it from a process of its own, which the harness does not wait for; failures are nobody's concern.
+
+    How many messages wait of which nobody has told the agent yet, as far as that is known at once.
+    """
+    reading, writing = os.pipe()
+    if background.detach():
+        os.close(reading)
+        os.write(writing, str(_report(found, env)).encode())
+        return 0
+    os.close(writing)
+    answered = select.select([reading], [], [], _PATIENCE_S)[0]
+    told = os.read(reading, 16) if answered else b""
+    os.close(reading)
+    return int(told or 0)
+
+
+def _report(found: Occasion, env: Mapping[str, str]) -> int:
+    """As `send`."""
+    waiting = 0
     for here, paths in place.guarded(found.paths, found.cwd, env):
         agent = identity.of_session(found.harness, found.session, found.subagent, env, here.outer.git_dir)
         if not agent:
@@ -38,9 +60,11 @@ def send(found: Occasion, env: Mapping[str, str]) -> None:
             if line:
                 with line:
                     headers = [("Content-Type", "application/json"), *identity.proof(env)]
-                    line.ask("POST", "/v2/edits", headers, said)
+                    answer = line.ask("POST", "/v2/edits", headers, said)
+                waiting = waiting or (document.read(answer.body).get("waiting", 0) if answer.status == 200 else 0)
         except HubUnreachable:
-            return
+            break
+    return waiting
 
 
 def body(agent: str, here: Checkout, paths: Sequence[str]) -> dict[str, object]:

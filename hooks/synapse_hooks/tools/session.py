@@ -8,7 +8,7 @@ from synapse_git import binding, document, explain, identity, scope, starter
 from synapse_git.constants import HOOK_DEADLINE_SECONDS
 from synapse_git.errors import HubUnreachable
 from synapse_git.policy import AUTOMATIC
-from synapse_hooks.tools import occasion, place
+from synapse_hooks.tools import mention, occasion, place
 from synapse_hooks.verdict import quote
 
 TYPE_CHECKING = False
@@ -26,7 +26,9 @@ _HOLDERS, _PATHS = 3, 3
 
 
 def news(found: Occasion, env: Mapping[str, str]) -> str:
-    """What others hold where the session begins, in three lines; '' if they hold nothing or no hub runs."""
+    """What others hold where the session begins, in three lines, and a line on messages that wait for it; '' if there
+    is nothing of either, or no hub runs.
+    """
     here = place.around(found.cwd, env)
     tree = here.tree() if here else ""
     line = _connect(env, here) if tree else None
@@ -36,8 +38,19 @@ def news(found: Occasion, env: Mapping[str, str]) -> str:
     try:
         with line:
             claims = list(_claims(line, f"&worktree={quote(tree)}"))
+            waiting = _waiting(line, me, env) if me else 0
     except HubUnreachable:
         return ""
+    parts = [_holding(claims, me), mention.text(waiting) if waiting else ""]
+    return "\n".join(filter(None, parts))
+
+
+def _waiting(line: Line, me: str, env: Mapping[str, str]) -> int:
+    answer = line.ask("GET", f"/v2/messages?agent={quote(me)}", identity.proof(env))
+    return int(document.read(answer.body)["pending"]) if answer.status == 200 else 0
+
+
+def _holding(claims: Sequence[dict[str, Any]], me: str) -> str:
     others = [claim for claim in claims if claim["owner"] != me and not identity.acts_for(me, claim["owner"])]
     if not others:
         return ""

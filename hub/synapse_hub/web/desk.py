@@ -24,6 +24,7 @@ from synapse_hub.federation.embassy import Embassy
 from synapse_hub.federation.team import Team
 from synapse_hub.hub import Answered, Hub
 from synapse_hub.hubfile import Place
+from synapse_hub.mentions import Mentions
 from synapse_hub.waiting import Patience
 from synapse_hub.watchers import Watchers
 from synapse_hub.web.outbox import Outbox
@@ -69,6 +70,7 @@ class Desk:
         self.socket_path = socket_path
         self.journal_path = journal_path
         self.announcements = Announcements()
+        self.mentions = Mentions()
         self.closings = Closings()
         self.watchers = Watchers()
         self._outbox = Outbox(hub)

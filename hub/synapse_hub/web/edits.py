@@ -41,7 +41,9 @@ async def edits(desk: Desk, request: Request) -> Response:
     verdict.judge(paths)
     if touched := verdict.to_extend():
         desk.leave(ExtendLeases(agent=agent, tasks=touched))
-    return answer.document({"announced": len(entries)}, desk.hub.state.seq, now)
+    waiting = state.mail.waiting(agent, now)
+    told = len(waiting) if waiting and desk.mentions.note(agent, waiting[-1].seq) else 0
+    return answer.document({"announced": len(entries), "waiting": told}, desk.hub.state.seq, now)
 
 
 def intend(desk: Desk, question: Question, paths: Iterable[str], now: float) -> None:

@@ -79,6 +79,8 @@ async def messages(desk: Desk, request: Request) -> Response:
     state, now = desk.hub.state, desk.hub.now()
     admit(request, state, agent, now)
     found = state.mail.waiting(agent, now, since)[:MAX_LISTED_MESSAGES]
+    if found:
+        desk.mentions.note(agent, found[-1].seq)
     document = {
         "messages": [message.document() for message in found],
         "pending": state.mail.pending(agent, now),
