@@ -125,6 +125,8 @@ MAX_FORWARDS_UNDER_WAY = 10_000
 # How long an owner may take: for a claim, and for a verdict that a hook waits for.
 OWNER_DEADLINE_SECONDS = 5.0
 OWNER_VERDICT_DEADLINE_SECONDS = 1.5
+# What owners are yet to be told of overrides and foreign edits.
+MAX_OWED_REPORTS = 1000
 # For each part of what is held in a namespace that moves.
 TRANSFER_DEADLINE_SECONDS = 20.0
 # How far above all epochs it knows a hub begins that takes over from one it cannot ask any more.

@@ -246,6 +246,8 @@ WORDS: dict[str, Callable[[Fields], str]] = {
     "forward_settled": _settled,
     "receipt_kept": _receipt,
     "receipt_ended": _receipt_ended,
+    "report_owed": _silently,
+    "report_settled": _silently,
     "claim_revoked": _revoked,
     "command_answered": _silently,
 }

@@ -32,6 +32,7 @@ FORM, FOREIGN = _FEDERATION + "form.py", _FEDERATION + "foreign.py"
 OWNERSHIP, RECEIPTS, FORWARD = (f"{_FEDERATION}{name}.py" for name in ("ownership", "receipts", "forward"))
 LINE = _FEDERATION + "line.py"
 TEAM, TEAM_STATE, TEAM_DECIDE = _FEDERATION + "team.py", _CORE + "team/state.py", _CORE + "team/decide.py"
+REPORTER = _FEDERATION + "reporter.py"
 ADOPTION, CONVERSION = _CORE + "adoption.py", _FEDERATION + "conversion.py"
 KEY, NAMING = "hub/synapse_hub/web/key.py", _FEDERATION + "names.py"
 PARTY, SIGNED = "hub/synapse_hub/web/party.py", "hub/synapse_hub/web/signed.py"
@@ -274,6 +275,12 @@ _TEAMS = [
     broken("a peer's agent speaks for this hub's", (PARTY, "_spoken(request, desk.team.from_peer(hub, name))", "_spoken(request, name)")),
     broken("agents here speak for a peer's", (PARTY, "if desk.team.foreign(name):", "if not name:")),
     broken("a peer's principals are this hub's", (PARTY, 'return _spoken(request, f"{hub}/{said}")', "return said")),
+    broken("a report goes with the process", (SNAPSHOT, "list(state.team.owed.items())", "[]"), (STATE, "team=owing(state.team, state.seq + 1, event)", "team=state.team")),
+    broken("a report is told again", (REPORTER, 'f"report-{number}-{report.at!r}"', "secrets.token_hex(8)"), (REPORTER, "import asyncio\n", "import asyncio\nimport secrets\n")),
+    broken("a report is done with unheard", (REPORTER, "return reply.reason not in _PASSING", "return True")),
+    broken("an override is nobody else's business", (GUARD, "else [event, *owed(state.team, command, now)]", "else [event]")),
+    broken("a foreign edit is nobody else's business", (_CORE + "foreign.py", "() if command.quarantine else owed", "() if command else owed")),
+    broken("a new owner does not tell itself", (REPORTER, "await self._transact(told_here(report))", "pass")),
     broken("a team begins beside claims of before", (CONVERSION, "    if held and not convert:", "    if held and convert:")),
     broken("claims of before a team stay in their checkout", (ADOPTION, 'worktree="" if command.shared else claim.worktree', "worktree=claim.worktree")),
     broken("claims of before a team lose their checkpoint", (ADOPTION, ", status=claim.status, checkpoint=claim.checkpoint", "")),

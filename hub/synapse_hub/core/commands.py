@@ -329,6 +329,12 @@ class RefreshReceipts(Command, frozen=True):
     owner: str = ""
 
 
+class SettleReport(Command, frozen=True):
+    """The report that is event ``number`` needs to be told no more."""
+
+    number: int
+
+
 TeamCommand = (
     GovernNamespace
     | FreeNamespace
@@ -339,6 +345,7 @@ TeamCommand = (
     | RefreshReceipts
     | CedeNamespace
     | ConfirmDelivery
+    | SettleReport
 )
 
 
@@ -384,7 +391,7 @@ class Keyed(Command, frozen=True):
     verb: str
     key: str
     digest: str
-    command: FamilyCommand
+    command: FamilyCommand | RecordOverride | RecordForeignEdit
 
 
 AnyCommand = (

@@ -192,7 +192,7 @@ def _decide_keyed(state: State, keyed: Keyed, now: float) -> Outcome:
             f"{MAX_IDEMPOTENCY_KEYS} idempotency keys of the last day are remembered and none may be forgotten early",
             "Send the request without an Idempotency-Key, or later",
         )
-    outcome = _decide_family(state, keyed.command, now)
+    outcome = _decide(state, keyed.command, now)
     if isinstance(outcome, Refusal):
         return outcome
     answered = CommandAnswered(

@@ -18,6 +18,7 @@ from synapse_hub.core.events.guard import ForeignEditSeen
 from synapse_hub.core.outcome import Decided
 from synapse_hub.core.state import State
 from synapse_hub.core.team.decide import elsewhere
+from synapse_hub.core.team.reports import owed
 
 # Of one claim nobody is an agent called so, since a name cannot be empty: every owner is somebody else.
 _NOBODY = ""
@@ -147,7 +148,9 @@ def decide_foreign_edit(state: State, command: RecordForeignEdit, now: float) ->
         quarantine=command.quarantine,
     )
     known = state.denied_lately(event)
-    return Decided([] if known else [event], {"recorded": not known})
+    # Where a holder's content was put back, that one is at work here and is told here.
+    told = () if command.quarantine else owed(state.team, command, now)
+    return Decided([] if known else [event, *told], {"recorded": not known})
 
 
 def _holders(state: State, command: RecordForeignEdit) -> Iterator[Holder]:

@@ -17,11 +17,13 @@ from synapse_hub.core import overlap
 from synapse_hub.core.binding import impostor
 from synapse_hub.core.claim import Claim, TaskKey, comparable, tree_key
 from synapse_hub.core.commands import RecordDenial, RecordOverride
+from synapse_hub.core.events import AnyEvent
 from synapse_hub.core.events.base import Holder
 from synapse_hub.core.events.guard import GuardDenied, GuardOverridden
 from synapse_hub.core.lease import wants_extension
 from synapse_hub.core.outcome import Conflict, Decided
 from synapse_hub.core.state import State
+from synapse_hub.core.team.reports import owed
 
 # What an answer lists of the paths that no claim of the agent covers.
 MAX_LISTED_UNCLAIMED = 100
@@ -222,5 +224,5 @@ def decide_override(state: State, command: RecordOverride, now: float) -> Decide
         spooled_at=command.spooled_at,
     )
     # Several hooks of one commit may each say that it was let through.
-    events = [] if state.denied_lately(event) else [event]
+    events: list[AnyEvent] = [] if state.denied_lately(event) else [event, *owed(state.team, command, now)]
     return Decided(events, {"recorded": True, "conflicts": [found.document() for found in verdict.conflicts()]})

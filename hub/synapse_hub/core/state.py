@@ -48,11 +48,18 @@ from synapse_hub.core.events.talk import (
     ResourceWithdrawn,
     TalkEvent,
 )
-from synapse_hub.core.events.team import CheckpointInherited, ClaimRevoked, NamespaceCeded, NamespaceInherited
+from synapse_hub.core.events.team import (
+    CheckpointInherited,
+    ClaimRevoked,
+    NamespaceCeded,
+    NamespaceInherited,
+    ReportOwed,
+)
 from synapse_hub.core.events.upkeep import CommandAnswered, IncarnationStarted
 from synapse_hub.core.mail import Mail, acknowledged, delivered
 from synapse_hub.core.names import Names
 from synapse_hub.core.recent import Recent, near
+from synapse_hub.core.team.reports import owing
 from synapse_hub.core.team.state import Team, apply_team, ceded
 
 # sender (principal and agent), verb, key
@@ -161,6 +168,8 @@ def _change(state: State, event: AnyEvent) -> State:
             return _cede(state, event)
         case NamespaceInherited() | CheckpointInherited():
             return _inherit(state, event)
+        case ReportOwed():
+            return msgspec.structs.replace(state, team=owing(state.team, state.seq + 1, event))
         case _:
             return msgspec.structs.replace(state, team=apply_team(state.team, event))
 

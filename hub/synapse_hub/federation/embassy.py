@@ -14,10 +14,8 @@ import msgspec
 from synapse_git import scope
 from synapse_git.constants import (
     MAX_BODY_BYTES,
-    MAX_FORWARDS_UNDER_WAY,
     OWNER_DEADLINE_SECONDS,
     OWNER_VERDICT_DEADLINE_SECONDS,
-    RECEIPT_REFRESH_SECONDS,
 )
 from synapse_git.protocol.path import PATHS_TYPE
 from synapse_hub.core.commands import AnyCommand
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
     from synapse_hub.federation.link import Link, Reply
     from synapse_hub.federation.observation.observer import Observed, Observer
     from synapse_hub.federation.refresh import Refresher
+    from synapse_hub.federation.reporter import Reporter
     from synapse_hub.federation.succession import Succession
 
 log = logging.getLogger("synapse_hub")
@@ -55,6 +54,7 @@ class Embassy:
         self._forwarder: Forwarder | None = None
         self._refresher: Refresher | None = None
         self._observer: Observer | None = None
+        self._reporter: Reporter | None = None
         self._conveyance: Conveyance | None = None
         self._arrivals: Arrivals | None = None
         self._succession: Succession | None = None
@@ -96,14 +96,18 @@ class Embassy:
         """Keep receipts good and follow peers from now on, if this hub has any; again after the file was changed."""
         if not self._team.settled.peers and self._observer is None:
             return
-        if self._refresher is None or self._observer is None:
+        if self._refresher is None or self._observer is None or self._reporter is None:
             from synapse_hub.federation.observation.observer import Observer
             from synapse_hub.federation.refresh import Refresher
+            from synapse_hub.federation.reporter import Reporter
 
             self._refresher = Refresher(self._hub, self._team, self._transact, self.forwarder)
             self._observer = Observer(self._hub, self._team, self._transact, self._refresher.nudge)
+            self._reporter = Reporter(self._hub, self._team, self._transact)
             self._keep(asyncio.ensure_future(self._refresher.run()))
+            self._keep(asyncio.ensure_future(self._reporter.run()))
         self._refresher.nudge()
+        self._reporter.nudge()
         self._observer.keep_up()
 
     @property
@@ -176,14 +180,10 @@ class Embassy:
         except Unreachable as error:
             return unreachable(peer, str(error), after=True)
 
-    def report(self, peer: str, target: str, raw: bytes) -> None:
-        """Have the peer hear of something that is on record here, as soon as it can be reached while this hub runs."""
-        if len(self._pending) < MAX_FORWARDS_UNDER_WAY:
-            self._keep(asyncio.ensure_future(self._report(peer, target, raw)))
-
-    async def _report(self, peer: str, target: str, raw: bytes) -> None:
-        while isinstance(await self.ask(peer, target, raw), Refusal) and peer in self._team.settled.peers:
-            await asyncio.sleep(RECEIPT_REFRESH_SECONDS)
+    def report(self) -> None:
+        """Have owners hear soon of what is on record here for them."""
+        if self._reporter is not None:
+            self._reporter.nudge()
 
     async def verdict(
         self, peer: str, question: Question, paths: Iterable[str], principal: str, more: dict[str, str]

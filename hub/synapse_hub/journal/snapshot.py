@@ -13,7 +13,7 @@ from synapse_hub.core.claim import Claim
 from synapse_hub.core.events.guard import ForeignEditSeen, WorktreeRegistered
 from synapse_hub.core.events.names import KeyPinned, NameBound
 from synapse_hub.core.events.talk import ResourceOffered
-from synapse_hub.core.events.team import ReceiptKept
+from synapse_hub.core.events.team import ReceiptKept, ReportOwed
 from synapse_hub.core.names import Names
 from synapse_hub.core.recent import Recent
 from synapse_hub.core.state import State, hold
@@ -58,6 +58,7 @@ class _Image(msgspec.Struct, frozen=True):
     live_names: list[NameBound] = []
     absent_names: list[tuple[str, float, NameBound]] = []
     keys: list[tuple[str, float, KeyPinned]] = []
+    owed: list[tuple[int, float, ReportOwed]] = []
 
 
 def capture(state: State, head: bytes) -> Snapshot:
@@ -84,6 +85,7 @@ def capture(state: State, head: bytes) -> Snapshot:
         list(state.names.live.values()),
         list(state.names.absent.items()),
         list(state.names.keys.items()),
+        list(state.team.owed.items()),
     )
     body = msgspec.json.encode(image)
     return Snapshot(state.seq, head, hashlib.sha256(body).digest(), body)
@@ -109,6 +111,7 @@ def restore(snapshot: Snapshot) -> State:
                 estates=Map(image.estates),
                 under_way=Map(image.under_way),
                 touched=Recent.of(image.touched),
+                owed=Recent.of(image.owed),
             ),
             image.receipts,
         ),

@@ -26,6 +26,7 @@ from synapse_hub.web import answer
 from synapse_hub.web.abroad import Abroad
 from synapse_hub.web.desk import Desk, Rejected, agent_name, label, read, read_capped, remark, session
 from synapse_hub.web.edits import intend
+from synapse_hub.web.key import keyed
 from synapse_hub.web.party import named, owner, peer, principal
 
 _ACTIONS = ("edit", "commit", "merge", "push", "ref")
@@ -217,14 +218,13 @@ def _percent(text: str) -> str:
 async def override(desk: Desk, request: Request) -> Response:
     """``POST /v2/overrides``"""
     raw, body = await read(request, OverrideBody)
+    command = msgspec.structs.replace(override_command(body), agent=named(desk, request, body.agent))
     if peer(request):
         owner(desk, request, body.namespace)
-    command = msgspec.structs.replace(override_command(body), agent=named(desk, request, body.agent))
+        return answer.of(await desk.transact(keyed(request, "override", raw, command)))
     answered = await desk.transact(command)
-    found = desk.team.resolve(body.namespace)
-    if found.kind == "remote":
-        # It went in whatever the owner says to it; those concerned hear of it from there.
-        desk.embassy.report(found.owner, "/v2/overrides", raw)
+    # It went in whatever the owner says to it; those concerned hear of it from there.
+    desk.embassy.report()
     return answer.of(answered)
 
 

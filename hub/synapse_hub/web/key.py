@@ -6,11 +6,12 @@ import hashlib
 
 from starlette.requests import Request
 
-from synapse_hub.core.commands import FamilyCommand, Keyed
+from synapse_hub.core.commands import FamilyCommand, Keyed, RecordForeignEdit, RecordOverride
 from synapse_hub.web.desk import Rejected, header
 from synapse_hub.web.party import principal
 
 _LONGEST = 255
+Once = FamilyCommand | RecordOverride | RecordForeignEdit
 
 
 def given_key(request: Request) -> str:
@@ -27,7 +28,7 @@ def given_key(request: Request) -> str:
     return key if plain else f"sha256-{hashlib.sha256(key.encode()).hexdigest()}"
 
 
-def keyed(request: Request, verb: str, raw: bytes, command: FamilyCommand) -> Keyed | FamilyCommand:
+def keyed(request: Request, verb: str, raw: bytes, command: Once) -> Keyed | Once:
     """``command`` under its key, if it has one, which counts within principal, agent and verb. Spec: INV-CR-1."""
     if not (key := given_key(request)):
         return command

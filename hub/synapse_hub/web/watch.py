@@ -11,18 +11,17 @@ from starlette.responses import Response
 
 from synapse_git.constants import MAX_NAMED_CONFLICTS
 from synapse_git.protocol.body import finite
-from synapse_git.protocol.path import paths_to_wire
 from synapse_git.protocol.watch import ForeignEditBody, QuarantinedBody, SeenFile, WatchedBody, WatcherBody
 from synapse_hub.core.attribution import Announced, Change
 from synapse_hub.core.claim import Claim, Held, tree_key
 from synapse_hub.core.commands import ExtendLeases, RecordForeignEdit
 from synapse_hub.core.foreign import Finding, Place, evidence, find, find_covered
 from synapse_hub.core.lease import wants_extension
-from synapse_hub.core.outcome import Decided
 from synapse_hub.watchers import Standing
 from synapse_hub.web import answer
 from synapse_hub.web.desk import Desk, Rejected, agent_name, label, read, remark, task_name
 from synapse_hub.web.edits import clean, digest
+from synapse_hub.web.key import keyed
 from synapse_hub.web.party import named, owner, peer
 
 
@@ -45,9 +44,8 @@ async def watched(desk: Desk, request: Request) -> Response:
         findings += find_covered(told, place, changes, said, complete=body.settled)
     # Whose tool owned up to it needs no more time to say so.
     for record in evidence(place, [one for one in findings if body.settled or one.owned_up]):
-        answered = await desk.transact(record)
-        if granting.kind == "remote" and isinstance(answered.outcome, Decided) and answered.outcome.answer["recorded"]:
-            desk.embassy.report(granting.owner, "/v2/foreign_edits", _told_on(record))
+        await desk.transact(record)
+        desk.embassy.report()
     return answer.document({"edits": [finding.document() for finding in findings]}, state.seq, now)
 
 
@@ -57,21 +55,9 @@ def _told(desk: Desk, hub: str, place: Place, path: str) -> Sequence[Held]:
     return found.view.covering(place.namespace, place.worktree, path, desk.hub.now()) if found else ()
 
 
-def _told_on(record: RecordForeignEdit) -> bytes:
-    body = ForeignEditBody(
-        agent=record.agent,
-        namespace=record.namespace,
-        worktree=record.worktree,
-        paths=paths_to_wire(record.paths),
-        paths_total=record.paths_total,
-        tasks=[task_id for _, task_id in record.tasks],
-    )
-    return msgspec.json.encode(body)
-
-
 async def foreign_edits(desk: Desk, request: Request) -> Response:
     """``POST /v2/foreign_edits``: for other hubs, what their watchers found in scopes that are granted here."""
-    _, body = await read(request, ForeignEditBody)
+    raw, body = await read(request, ForeignEditBody)
     if not peer(request):
         raise Rejected("NOT_AUTHORISED", "this is for other hubs", "A watcher of this machine asks POST /v2/watched")
     namespace = label(body.namespace, "namespace")
@@ -84,7 +70,7 @@ async def foreign_edits(desk: Desk, request: Request) -> Response:
         paths_total=max(body.paths_total, 0),
         tasks=tuple((namespace, task_name(task_id)) for task_id in body.tasks[:MAX_NAMED_CONFLICTS]),
     )
-    return answer.of(await desk.transact(record))
+    return answer.of(await desk.transact(keyed(request, "foreign_edit", raw, record)))
 
 
 def _worktree(given: str) -> str:

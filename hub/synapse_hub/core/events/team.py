@@ -128,6 +128,23 @@ class ReceiptEnded(Event, frozen=True, tag="receipt_ended"):
     cause: str
 
 
+class ReportOwed(Event, frozen=True, tag="report_owed"):
+    """What went in here against claims that another hub grants: to be told to it, whenever it can be reached.
+
+    ``route``: where it takes such reports, ``/v2/overrides`` or ``/v2/foreign_edits``; ``body``: what is sent there.
+    """
+
+    namespace: str
+    route: str
+    body: dict[str, Any]
+
+
+class ReportSettled(Event, frozen=True, tag="report_settled"):
+    """The report that is event ``number`` is told, or nobody is left to be told."""
+
+    number: int
+
+
 class ClaimRevoked(Event, frozen=True, tag="claim_revoked"):
     """A claim of a peer's agent was taken away; its scope is free once the peer knows, or at ``lease_expires_at``."""
 
@@ -153,5 +170,7 @@ TeamEvent = (
     | ForwardSettled
     | ReceiptKept
     | ReceiptEnded
+    | ReportOwed
+    | ReportSettled
     | ClaimRevoked
 )

@@ -16,6 +16,7 @@ from synapse_hub.core.commands import (
     KeepReceipt,
     RefreshReceipts,
     SettleForward,
+    SettleReport,
     TeamCommand,
 )
 from synapse_hub.core.events import AnyEvent
@@ -28,6 +29,7 @@ from synapse_hub.core.events.team import (
     OwnershipSettled,
     ReceiptEnded,
     ReceiptKept,
+    ReportSettled,
 )
 from synapse_hub.core.outcome import Decided, Outcome, Refusal
 from synapse_hub.core.team.state import Governed, Team
@@ -59,6 +61,9 @@ def decide_team(team: Team, command: TeamCommand, now: float) -> Outcome:
             return decide_cede(team, command, now)
         case ConfirmDelivery():
             return decide_delivered(team, command, now)
+        case SettleReport():
+            owed = team.owed.get(command.number)
+            return Decided([ReportSettled(at=now, number=command.number)] if owed else [], {})
     assert_never(command)
 
 

@@ -22,6 +22,8 @@ from synapse_hub.core.events.team import (
     OwnershipSettled,
     ReceiptEnded,
     ReceiptKept,
+    ReportOwed,
+    ReportSettled,
 )
 from synapse_hub.core.recent import Recent
 
@@ -37,6 +39,7 @@ TeamEvent = (
     | ForwardSettled
     | ReceiptKept
     | ReceiptEnded
+    | ReportSettled
 )
 
 
@@ -83,7 +86,7 @@ class UnderWay(msgspec.Struct, frozen=True):
 class Team(msgspec.Struct, frozen=True):
     """``receipts``: claims of this hub's agents at other hubs, by tree in ``trees``; ``under_way``: by task.
 
-    ``estates``: of namespaces that nobody grants in while they move.
+    ``estates``: of namespaces that nobody grants in while they move; ``owed``: by event, what owners are to be told.
     """
 
     governed: Map[str, Governed] = Map()
@@ -93,6 +96,7 @@ class Team(msgspec.Struct, frozen=True):
     under_way: Map[TaskKey, tuple[UnderWay, ...]] = Map()
     # When something was last asked or answered about a task.
     touched: Recent[TaskKey, None] = Recent()
+    owed: Recent[int, ReportOwed] = Recent()
 
     def covers(self, key: TaskKey, now: float, wall: float, boot_id: str) -> bool:
         """May a change go in on this receipt, without a question to the owner?"""
@@ -128,6 +132,8 @@ def apply_team(team: Team, event: TeamEvent) -> Team:
             return _settled(_kept(team, event), event.claim.key, event.key, event.at)
         case ReceiptEnded():
             return _dropped(team, (event.namespace, event.task_id))
+        case ReportSettled():
+            return msgspec.structs.replace(team, owed=team.owed.without(event.number))
         case NamespaceDelivered():
             estates = team.estates
             return (
