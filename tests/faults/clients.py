@@ -11,7 +11,8 @@ from typing import Any
 
 from synapse_git.errors import HubUnreachable
 from synapse_git.exchange import Line
-from tests.faults.history import Call
+from tests.faults import history
+from tests.faults.history import Answer, Call
 from tests.faults.served import Served, ask
 
 CLIENTS = 200
@@ -20,7 +21,10 @@ _PATIENCE_S = 60.0
 
 
 class Crowd:
-    """Makes ``operations`` requests, kills the hub ``kills`` times on the way; what came of it is in ``calls``."""
+    """Makes ``operations`` requests, kills the hub ``kills`` times on the way; what came of it is in ``calls``.
+
+    ``applied``: what stood in the journal at each kill, for it is compacted on the way.
+    """
 
     def __init__(
         self, hub: Served, operations: int, kills: int, clients: int = CLIENTS, kind: type[Client] | None = None
@@ -33,6 +37,7 @@ class Crowd:
         self._numbers = itertools.count()
         self._done = 0
         self.calls: list[Call] = []
+        self.applied: dict[tuple[str, str, str], tuple[int, float, Answer]] = {}
         self.broken: list[Exception] = []
 
     def run(self) -> list[Call]:
@@ -45,12 +50,17 @@ class Crowd:
                 time.sleep(0.01)
             self._hub.kill()
             self._hub.start()
+            self._read_journal()
         for thread in threads:
             thread.join(_PATIENCE_S)
             assert not thread.is_alive()
         if self.broken:
             raise self.broken[0]
         return self.calls
+
+    def _read_journal(self) -> None:
+        last = max((seq for seq, _, _ in self.applied.values()), default=0)
+        self.applied |= history.applied(self._hub.state / "journal.db", last)
 
     def _client(self, number: int) -> None:
         try:

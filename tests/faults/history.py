@@ -41,9 +41,16 @@ class Step(NamedTuple):
     answer: Answer
 
 
-def check(calls: Sequence[Call], journal: Path) -> list[str]:
-    """What is wrong with a history that began on an empty hub; ``journal``: its file, at the end."""
-    return [*older(calls), *_replayed(calls, _keys(journal))][:20]
+Applied = Mapping[tuple[str, str, str], tuple[int, float, Answer]]
+"""By agent, verb and key: where the journal says that a request was applied, when, and with what answer."""
+
+
+def check(calls: Sequence[Call], journal: Path, known: Applied | None = None) -> list[str]:
+    """What is wrong with a history that began on an empty hub.
+
+    ``journal``: its file, at the end; ``known``: what stood there before it was compacted.
+    """
+    return [*older(calls), *_replayed(calls, {**(known or {}), **applied(journal)})][:20]
 
 
 def older(calls: Iterable[Call]) -> Iterator[str]:
@@ -64,10 +71,11 @@ def older(calls: Iterable[Call]) -> Iterator[str]:
             newest = max(newest, seq)
 
 
-def _keys(journal: Path) -> dict[tuple[str, str, str], tuple[int, float, Answer]]:
-    """By agent, verb and key: where the journal says that a request was applied, when, and with what answer."""
+def applied(journal: Path, after: int = 0) -> dict[tuple[str, str, str], tuple[int, float, Answer]]:
+    """What it tells of later than event ``after``."""
+    chosen = "SELECT seq, body FROM events WHERE kind = 'command_answered' AND seq > ?"
     with closing(sqlite3.connect(f"file:{journal}?mode=ro", uri=True)) as connection:
-        rows = connection.execute("SELECT seq, body FROM events WHERE kind = 'command_answered'").fetchall()
+        rows = connection.execute(chosen, (after,)).fetchall()
     found = {}
     for seq, body in rows:
         event = json.loads(body)
@@ -76,9 +84,9 @@ def _keys(journal: Path) -> dict[tuple[str, str, str], tuple[int, float, Answer]
     return found
 
 
-def _replayed(calls: Sequence[Call], keys: Mapping[tuple[str, str, str], tuple[int, float, Answer]]) -> Iterator[str]:
+def _replayed(calls: Sequence[Call], keys: Applied) -> Iterator[str]:
     steps: list[Step] = []
-    applied: dict[tuple[str, str, str], Answer] = {}
+    done: dict[tuple[str, str, str], Answer] = {}
     for call in calls:
         key = (call.body["agent"], call.verb, call.key)
         if call.answer is None or call.answer["http"] == 503:
@@ -89,17 +97,17 @@ def _replayed(calls: Sequence[Call], keys: Mapping[tuple[str, str, str], tuple[i
             continue
         changes = call.answer["http"] == 200 and call.verb != "look"
         if changes:
-            if key in applied:
+            if key in done:
                 yield f"{call.verb} under {call.key} was applied twice"
-            applied[key] = call.answer
+            done[key] = call.answer
             if key not in keys:
                 yield f"{call.verb} under {call.key} was acknowledged, and is lost"
         steps.append(Step(call.answer["seq"], not changes, call.answer["now"], call, call.answer))
     for call in calls:
         key = (call.body["agent"], call.verb, call.key)
-        if key in keys and key not in applied:
+        if key in keys and key not in done:
             seq, at, answer = keys[key]
-            applied[key] = answer
+            done[key] = answer
             steps.append(Step(seq, False, at, call, {**answer, "http": 200}))
     yield from _compared(sorted(steps, key=lambda step: step[:2]))
 

@@ -16,8 +16,9 @@ def test_a_contended_history_with_kills_is_explained_by_the_model(tmp_path: Path
     """No stale answer, no double grant, no refusal that was not due, no key with two effects, nothing lost."""
     operations, kills = times(10_000, 200_000), times(3, 300)
     with Served(tmp_path) as hub:
-        calls = Crowd(hub, operations, kills).run()
-        found = history.check(calls, hub.state / "journal.db")
+        crowd = Crowd(hub, operations, kills)
+        calls = crowd.run()
+        found = history.check(calls, hub.state / "journal.db", crowd.applied)
     assert found == []
     answered = [call.answer for call in calls if call.answer]
     assert len(answered) == operations

@@ -87,10 +87,12 @@ def uncovered(host: Host, path: str) -> bool:
 
 
 def effects(host: Host) -> Counter[str]:
-    """How often each task was granted, by the host's journal."""
+    """How often each task was granted and each key answered, by the host's journal."""
     with closing(sqlite3.connect(f"file:{host.state / 'journal.db'}?mode=ro", uri=True)) as connection:
-        rows = connection.execute("SELECT body FROM events WHERE kind = 'claim_granted'").fetchall()
-    return Counter(json.loads(body)["claim"]["task_id"] for (body,) in rows)
+        rows = connection.execute("SELECT body FROM events").fetchall()
+    events = [json.loads(body) for (body,) in rows]
+    granted = [event["claim"]["task_id"] for event in events if event["kind"] == "claim_granted"]
+    return Counter([*granted, *(event["key"] for event in events if event["kind"] == "command_answered")])
 
 
 def strict(hosts: tuple[Host, ...]) -> None:
@@ -119,8 +121,8 @@ def test_inv_mh_1_one_path_has_one_holder_whatever_fails(wired: Wired) -> None:
                 until(partial(released, host, number), 40)
             for host in hosts:
                 until(partial(uncovered, host, path), 40)
-    granted = effects(hosts[0])
-    assert granted and max(granted.values()) == 1, granted
+    done = effects(hosts[0])
+    assert done and max(done.values()) == 1, done
 
 
 def test_inv_mh_2_a_receipt_counts_for_its_minute_and_no_longer(wired: Wired) -> None:
@@ -149,7 +151,7 @@ def test_inv_cr_4_an_owner_that_was_taken_for_dead_comes_back(wired: Wired) -> N
     """The link heals after the other took over: both hear of it, nobody grants, and one of them gives way."""
     net, (a, b) = wired
     strict(wired.hosts)
-    assert claim(b, "src/a.py", 1) == "" and released(b, 1)
+    until(lambda: follows(b))
     net.unplug("b")
     taking = ("team", "transfer", NAMESPACE, "b", "--from-dead")
     assert reason(b, *taking) == "LEASE_LIVE"
@@ -165,6 +167,12 @@ def test_inv_cr_4_an_owner_that_was_taken_for_dead_comes_back(wired: Wired) -> N
         host.done("git", "reset", "-q", "--hard")
     assert a.synapse("team", "leave", NAMESPACE).code == 0
     until(lambda: claim(b, "docs", 4) == "", 60)
+
+
+def follows(host: Host) -> bool:
+    """Does it hear of what its peers grant?"""
+    peers = host.synapse("team", "status", "--json").json()["peers"]
+    return all(peer["standing"] == "following" for peer in peers)
 
 
 def contested(host: Host) -> bool:

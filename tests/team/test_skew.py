@@ -118,7 +118,7 @@ def test_inv_ck_2_an_owner_whose_clock_is_set_ends_and_extends_no_lease(timed: T
 @long
 @pytest.mark.parametrize("timed", ["every"], indirect=True)
 def test_inv_mh_2_machines_that_slept_keep_no_word_for_longer(timed: Timed) -> None:
-    """Both sleep for all but a second of a receipt's validity, then for two more and on until it is given on."""
+    """Both sleep for most of a receipt's validity, then to its end, then until what was taken away is given on."""
     a, b, way, owners, edges = timed
     assert reason(b, "claim", "src", "-t", "login") == ""
     way.closed = True
@@ -131,7 +131,7 @@ def test_inv_mh_2_machines_that_slept_keep_no_word_for_longer(timed: Timed) -> N
         assert reason(a, "claim", "src", "-t", "mine") == "SCOPE_CONFLICT" or not holds
     owners.set(REVOCATION_SECONDS)
     edges.set(REVOCATION_SECONDS)
-    assert reason(a, "claim", "src", "-t", "mine") in ("", "NOT_HELD") and covered(a)
+    assert reason(a, "claim", "src", "-t", "mine") == "" and covered(a)
     way.closed = False
     until(lambda: reason(b, "claim", "src") == "SCOPE_CONFLICT")
     assert not covered(b)
