@@ -448,6 +448,8 @@ _COMMANDS = [
     broken("lines of a hunk are names", (DIFF, "            _skip(lines, line)\n", "            pass\n")),
     broken("a patch that does not fit is applied", (DIFF, "if all(found) else []", "if found else []")),
     broken("a search that asks for more is read", (SEARCH, "if not known or not value.certain", "if not value.certain")),
+    broken("a stash brings nothing", (SWEEP, 'in (["pop"], ["apply"])', 'in (["drop"],)')),
+    broken("files that Git did not know stay in a stash", (SWEEP, "yield from () if failed else unknown", "yield from () if unknown else unknown")),
     broken("messages are mentioned with every edit", (MENTIONS, "return seq > before", "return True")),
     broken("what was mentioned is never forgotten", (MENTIONS, "len(self._told) > _MOST", "not self._told")),
     broken("Git's other checkout is this one", (COMMAND, "here is None or self._another_checkout or", "here is None or")),

@@ -83,7 +83,7 @@ SWEEPING = [
     ("git stash", [("", ":/")]),
     ("git stash push -m x", [("", ":/")]),
     ("git stash push d && git stash push a", [("", "d")]),
-    ("git stash pop; git stash list; git stash drop", []),
+    ("git stash list; git stash drop; git stash show", []),
     ("git reset --hard HEAD~1; git reset; git reset --soft HEAD", [("", ":/")]),
     ("git checkout . && git checkout main", [("", ".")]),
     ("git checkout -f main; git switch -f main", [("", ":/"), ("", ":/")]),
@@ -128,6 +128,23 @@ def test_git_tells_what_would_go(box: Box, repo: Path) -> None:
     assert gone("git reset --hard") == gone("git checkout .") == ["src/a.py"]
     assert gone("cd .. && git clean -f") == ["docs/new"]
     assert gone("git clean -f") == []
+
+
+def test_git_tells_what_a_stash_brings_back(box: Box, repo: Path) -> None:
+    """Its changes, and the files that were unknown to Git; of a stash that is not there nothing."""
+    box.write("src/a.py", cwd=repo)
+    box.write("docs/new", cwd=repo)
+    box.done("git", "stash", "-q", "--include-untracked", cwd=repo)
+    box.write("src/b.py", cwd=repo)
+    box.done("git", "stash", "-q", cwd=repo)
+
+    def brought(command: str) -> list[str]:
+        found = sweep.swept(read(command, str(repo))[1], box.env)
+        return sorted(os.path.relpath(path, repo) for path in found)
+
+    assert brought("git stash pop") == brought("git stash apply --index 0") == ["src/b.py"]
+    assert brought("git stash apply 'stash@{1}'") == brought("git stash pop -q stash@{1}") == ["docs/new", "src/a.py"]
+    assert brought("git stash pop 2") == brought("git stash pop $X") == brought("git stash pop main") == []
 
 
 def test_a_copy_into_a_directory_writes_in_it(tmp_path: Path) -> None:

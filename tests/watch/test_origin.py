@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from synapse_git import identity
 from tests.box import Box
 from tests.hooking import claim
+from tests.tools.harness import Session
 from tests.watch.watching import Watching, watching
 
 
@@ -77,6 +79,26 @@ def test_a_holder_whose_work_another_takes_away_is_told_by_whom(box: Box, held: 
         assert settled(box, watch) == {"src/a.py": "bo", "src/b.py": ""}
         assert [one["by"] for one in watch.said if one.get("path") == "src/a.py"] == ["git"]
     assert "bo changed src/a.py, held by ana" in box.synapse("log").out
+
+
+def test_what_an_agents_tool_asked_for_before_is_its_own(box: Box, held: Path) -> None:
+    """A stash that is applied, a patch, a clean: Git tells nobody of these, and whoever ran them said so before."""
+    box.done("synapse-git", "agents", "install", "claude")
+    session = Session(box, "claude", "s1", held)
+    me = identity.alias("claude", "s1")
+    box.done("synapse-git", "release", "--all", agent="ana")
+    claim(box, me, "src", task="t3")
+    box.write("src/a.py", "unfinished\n")
+    box.done("git", "stash", "push", "-q")
+    (held / "p").write_text("--- a/src/b.py\n+++ b/src/b.py\n@@ -1 +1 @@\n-b = 1\n+b = 2\n")
+    with watching(box) as watch:
+        box.write("src/new", "new\n")
+        watch.until(watch.edits)
+        watch.said.clear()
+        for command in ("git stash apply", "git apply p", "git clean -fq src"):
+            assert session.say("PreToolUse", "shell", command=command) == ""
+            box.done("sh", "-c", command)
+        assert settled(box, watch) == {}
 
 
 def test_a_checkout_in_a_submodule_is_nobodys_edit(box: Box, held: Path) -> None:

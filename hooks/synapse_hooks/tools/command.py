@@ -148,7 +148,8 @@ class _Reading:
         if not words or here is None or self._another_checkout or not words[0].certain:
             return
         # A commit may be named in a way that could be a pattern: HEAD~1, stash@{0}.
-        files, swept = sweep.read([word.text if word.certain else "" for word in words], here)
+        said = [word.text if word.certain or word.text.startswith("stash@{") else "" for word in words]
+        files, swept = sweep.read(said, here)
         self.paths.update(dict.fromkeys(files))
         self.sweeps += swept
         for target in targets.git(words, here, command.given):
