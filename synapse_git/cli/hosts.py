@@ -36,6 +36,14 @@ def hosts(call: Call) -> list[dict[str, Any]]:
     return found
 
 
+def elsewhere(call: Call, task: str) -> list[dict[str, Any]]:
+    """The claims on ``task`` that agents on other machines hold as far as their hubs told, one in each project."""
+    told = {claim["namespace"]: claim for host in hosts(call) for claim in host["claims"] if claim["task_id"] == task}
+    place = call.checkout_if_any()
+    near = [claim for claim in told.values() if place and claim["namespace"] == place.namespace()]
+    return near or list(told.values())
+
+
 def age(peer: Document, now: float) -> float | None:
     """How long ago the peer was heard, in seconds; None: never."""
     return None if peer["heard_at"] is None else max(now - peer["heard_at"], 0.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from synapse_git import client, explain, scope
 from synapse_git.cli import output, phrase
+from synapse_git.cli.hosts import elsewhere
 from synapse_git.cli.verb import Argument, Verb
 from synapse_git.errors import Refused, UsageError
 
@@ -23,7 +24,7 @@ def run(call: Call) -> int:
     found = reply.document["claims"]
     here = call.checkout_if_any()
     near = [claim for claim in found if here and claim["namespace"] == here.namespace()]
-    fitting = near or found
+    fitting = near or found or elsewhere(call, task)
     if not fitting:
         raise Refused(
             {
@@ -50,9 +51,10 @@ def _where(call: Call, tree: str) -> str:
 
 def _lines(claim: Mapping[str, Any], now: float, where: str) -> str:
     left = explain.span(claim["lease_expires_at"] - now)
+    told = f", as {claim['host']} said" if "host" in claim else ""
     rows = [
         ("task", claim["task_id"]),
-        ("held by", claim["owner"]),
+        ("held by", claim["owner"] + told),
         ("until", f"{phrase.until(claim, now)} ({left} left)"),
         ("status", claim["status"]),
         ("note", claim["note"]),

@@ -112,6 +112,10 @@ def _absent(call: Call, agent: str, task: str) -> Refused:
     if place:
         others = [claim for claim in others if claim["namespace"] == place.namespace()]
     if not others:
+        from synapse_git.cli import hosts
+
+        others = hosts.elsewhere(call, task)
+    if not others:
         return Refused(
             {
                 "reason": "NOT_HELD",
@@ -120,12 +124,13 @@ def _absent(call: Call, agent: str, task: str) -> Refused:
             }
         )
     owner = others[0]["owner"]
+    ends = explain.moment(others[0]["lease_expires_at"])
+    itself = "" if "host" in others[0] else f"If you are {owner}, say so: --agent {phrase.shell(owner)}. Otherwise ask"
     return Refused(
         {
             "reason": "NOT_OWNER",
             "detail": f"task {task} is held by {owner}, not by {agent}",
-            "fix": f"If you are {owner}, say so: --agent {phrase.shell(owner)}. Otherwise ask {owner} to hand it "
-            f"over, or wait until {explain.moment(others[0]['lease_expires_at'])}",
+            "fix": f"{itself or 'Ask'} {owner} to hand it over, or wait until {ends}",
             "conflicts": list(others),
         }
     )

@@ -148,7 +148,8 @@ def leave(call: Call) -> int:
         output.raw(reply.raw)
         return 0
     told = reply.document
-    output.result(f"this hub has no part in {told['namespace']} any more")
+    ended = f"; nobody holds {', '.join(told['ended'])} there any more" if told["ended"] else ""
+    output.result(f"this hub has no part in {told['namespace']} any more{ended}")
     if not told["told"]:
         output.message(
             f"note: {told['owner']} could not be told and still counts with this hub. Type there: "

@@ -10,10 +10,14 @@ def test_who_leaves_is_no_member_and_holds_nothing(team: tuple[Host, Host]) -> N
     a, b = team
     assert b.synapse("claim", "src/a.py", "-t", "login", agent="ben").code == 0
     left = b.synapse("team", "leave", NAMESPACE)
-    assert left.code == 0 and "could not be told" not in left.text
+    assert left.code == 0 and "could not be told" not in left.text and "nobody holds login" in left.text
+    assert b.synapse("status", "--json").json()["claims"] == []
     (entry,) = a.synapse("team", "status", "--json").json()["namespaces"]
     assert entry["members"] == []
     assert "b left the team" in a.synapse("log").out
+    a.done("synapse-git", "claim", "docs", "-t", "words", agent="ana")
+    assert "words" in a.synapse("team", "leave", NAMESPACE).out
+    assert "took task words (docs) away" in a.synapse("inbox", agent="ana").out
 
 
 def test_who_is_removed_may_ask_no_more(team: tuple[Host, Host]) -> None:

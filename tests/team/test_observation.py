@@ -75,7 +75,10 @@ def test_a_holder_on_another_host_is_told_what_concerns_it(team: tuple[Host, Hos
     until(lambda: "a/ana took task login" in inbox(b, "ben"))
     assert inbox(b, "ben").count("gone home") == 1
     a.done("synapse-git", "claim", "docs", "-t", "docs", agent="ana")
+    until(lambda: "a/ana, as a said" in b.synapse("show", "docs", agent="ben").out)
+    assert b.synapse("renew", "-t", "docs", "--json", agent="ben").json()["reason"] == "NOT_OWNER"
     a.done("synapse-git", "handoff", "b/ben", "-t", "docs", agent="ana")
+    until(lambda: b.synapse("renew", "-t", "docs", agent="ben").code == 0, 3.0)
     until(lambda: "a/ana handed task docs" in inbox(b, "ben"))
     assert "nothing waits" in inbox(b, "cy")
 

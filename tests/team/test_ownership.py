@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from itertools import product
 
+import msgspec
 import pytest
 from immutables import Map
 
 from synapse_hub.core.team.state import Governed, Team
+from synapse_hub.federation.joining import Admission, CannotJoin, timely
 from synapse_hub.federation.names import addressed, claimed_by_other, from_peer, seen_by
 from synapse_hub.federation.ownership import resolve
 from synapse_hub.hubfile import HubFile, Namespace, Peer
@@ -79,3 +81,16 @@ def test_no_agent_is_taken_for_another_hubs() -> None:
     assert claimed_by_other("b", "a", ("b",)), "b/ana would pass for a subagent of it"
     assert not claimed_by_other("feature/ana", "a", ("b",)) and not claimed_by_other("a", "a", ("b",))
     assert from_peer("b", "ana") == "b/ana"
+
+
+@pytest.mark.parametrize(("now", "word"), [(1000.0, ""), (996.0, ""), (4600.0, "ahead of"), (-2600.0, "behind")])
+def test_nobody_joins_with_a_clock_by_which_it_would_be_refused(now: float, word: str) -> None:
+    """Every request is dated; a hub of the first versions does not say what time it is."""
+    admission = Admission(id="a", key="k", namespace="acme/api", remotes=(), exclusion="repository", wall=1000.0)
+    timely(msgspec.structs.replace(admission, wall=None), "https://a:1", now)
+    try:
+        timely(admission, "https://a:1", now)
+    except CannotJoin as error:
+        assert word and word in str(error) and error.reason == "EXPIRED" and "60 min" in str(error)
+    else:
+        assert not word

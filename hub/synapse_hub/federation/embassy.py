@@ -178,7 +178,7 @@ class Embassy:
         try:
             return await link.ask("POST", target, _JSON, raw, deadline_s=OWNER_DEADLINE_SECONDS)
         except Unreachable as error:
-            return unreachable(peer, str(error), after=True)
+            return unreachable(peer, str(error), after=error.sent)
 
     def report(self) -> None:
         """Have owners hear soon of what is on record here for them."""

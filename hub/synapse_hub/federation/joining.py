@@ -14,23 +14,28 @@ from urllib.parse import urlsplit
 import msgspec
 
 from synapse_git.constants import OWNER_DEADLINE_SECONDS
+from synapse_git.explain import span
 from synapse_git.protocol.team import TeamAdmitBody
 from synapse_hub.federation.identity import client_context, fingerprint
-from synapse_hub.federation.line import Broken, Line, NotConnected
+from synapse_hub.federation.line import Broken, Line, NotConnected, why
 from synapse_hub.federation.link import Reply, Unreachable, read
 from synapse_hub.hubfile import HubFile, Namespace, Peer
 
+# Less than what makes a signed request too old, and more than an exchange takes.
+_CLOCKS_APART_S = OWNER_DEADLINE_SECONDS
 _INVALID, _AWAY = "INVALID_REQUEST", "OWNER_UNREACHABLE"
 
 
 class Admission(msgspec.Struct, frozen=True):
-    """What it is told in return: who let it in, and into what."""
+    """What it is told in return: who let it in, and into what; ``wall``: what its clock shows, in Unix seconds."""
 
     id: str
     key: str
     namespace: str
     remotes: tuple[str, ...]
     exclusion: Literal["repository", "worktree"]
+    # Not told by the first versions.
+    wall: float | None = None
 
 
 class CannotJoin(Exception):
@@ -74,6 +79,18 @@ def joined(file: HubFile, url: str, certificate: str, admission: Admission) -> H
     )
 
 
+def timely(admission: Admission, url: str, now: float) -> None:
+    """Requests are dated. Raises: CannotJoin, where those of this hub would be refused for their date."""
+    ahead_s = 0.0 if admission.wall is None else now - admission.wall
+    if abs(ahead_s) > _CLOCKS_APART_S:
+        how = "ahead of" if ahead_s > 0 else "behind"
+        raise CannotJoin(
+            f"this machine's clock is {span(abs(ahead_s))} {how} that of {url}, and every request is dated. "
+            "Set both right (timedatectl), then join again: the token is not used up",
+            "EXPIRED",
+        )
+
+
 async def certificate_at(url: str, expected: bytes) -> str:
     """The certificate of the hub at ``url``, base64, if it is the one with the fingerprint ``expected``.
 
@@ -89,7 +106,11 @@ async def certificate_at(url: str, expected: bytes) -> str:
         async with asyncio.timeout(OWNER_DEADLINE_SECONDS):
             _, writer = await asyncio.open_connection(parts.hostname, parts.port, ssl=blind)
     except (OSError, TimeoutError) as error:
-        raise CannotJoin(f"nobody answers at {url}: {_why(error)}. Is the owner's hub running?", _AWAY) from error
+        raise CannotJoin(
+            f"nobody answers at {url}: {why(error) or 'no answer in time'}. On the owner, "
+            "synapse-git team status says whether it runs and where it listens; a firewall may be in between",
+            _AWAY,
+        ) from error
     try:
         found = writer.get_extra_info("ssl_object").getpeercert(binary_form=True) or b""
     finally:
@@ -97,7 +118,7 @@ async def certificate_at(url: str, expected: bytes) -> str:
     if not secrets.compare_digest(fingerprint(found), expected):
         raise CannotJoin(
             f"whoever answers at {url} is not the hub that gave the token out. Nothing was sent to it. "
-            "Get a fresh token: synapse-git team init, on the owner"
+            "Get a fresh token: synapse-git team init NAMESPACE, on the owner"
         )
     return base64.b64encode(found).decode()
 
@@ -111,7 +132,7 @@ async def apply_at(url: str, certificate: str, application: TeamAdmitBody) -> Ad
             found = await line.exchange("POST", "/v2/team/admit", headers, msgspec.json.encode(application))
         reply: Reply = read(found.status, found.body, found.headers)
     except (NotConnected, Broken, Unreachable, TimeoutError) as error:
-        raise CannotJoin(f"{url} broke off: {_why(error)}. Try again", _AWAY) from error
+        raise CannotJoin(f"{url} broke off: {why(error) or 'no answer in time'}. Try again", _AWAY) from error
     finally:
         line.close()
     if reply.reason:
@@ -120,8 +141,3 @@ async def apply_at(url: str, certificate: str, application: TeamAdmitBody) -> Ad
         return msgspec.convert(reply.document, Admission)
     except msgspec.ValidationError as error:
         raise CannotJoin(f"{url} gave an answer that this version does not understand: {error}") from error
-
-
-def _why(error: Exception) -> str:
-    """In words, without the number that the operating system has for it."""
-    return getattr(error, "strerror", None) or str(error) or "no answer in time"

@@ -7,6 +7,7 @@ costs. The caller bounds the wait, and is told whether anything may have reached
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import ssl
 import struct
@@ -83,8 +84,14 @@ class Line:
         try:
             _, connection = await loop.create_connection(_Connection, self._host, self._port, ssl=self._secured)
         except OSError as error:
-            raise NotConnected(error.strerror or str(error) or type(error).__name__) from error
+            raise NotConnected(why(error) or type(error).__name__) from error
         return connection
+
+
+def why(error: Exception) -> str:
+    """In words, without the number that the operating system has for it; '' where nothing is known."""
+    said = error.strerror if isinstance(error, OSError) else ""
+    return said or re.sub(r"^\[Errno \d+\] ", "", str(error))
 
 
 def server(url: str) -> tuple[str, int, str]:

@@ -43,7 +43,7 @@ def read(token: str) -> tuple[bytes, bytes]:
     try:
         raw = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
     except binascii.Error as error:
-        raise ValueError(str(error)) from error
+        raise ValueError("a letter of it is missing, or one too many") from error
     if len(raw) != _FINGERPRINT_BYTES + _SECRET_BYTES:
         raise ValueError("it is not as long as a token is")
     return raw[:_FINGERPRINT_BYTES], raw[_FINGERPRINT_BYTES:]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import time
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,7 @@ async def join(desk: Desk, request: Request) -> Response:
     try:
         certificate = await joining.certificate_at(body.url, expected)
         offered = await joining.apply_at(body.url, certificate, msgspec.structs.replace(application, look=True))
+        joining.timely(offered, body.url, time.time())
         held = conversion.concerned(desk.hub.state, desk.hub.now(), offered, body.repositories)
         if refusal := conversion.in_the_way(held, "nobody has joined", _CONVERTS, convert=body.convert):
             return answer.problem(refusal, desk.hub.state.seq, desk.hub.now())
@@ -93,7 +95,7 @@ def _compatible(file: HubFile, admission: Admission) -> None:
         raise Rejected(
             "CONTESTED",
             f"{admission.namespace} is owned by {known.owner} as far as this hub knows, not by {admission.id}",
-            "Leave the one team before joining the other: synapse-git team leave",
+            f"Join the team of {known.owner}, or leave it before: synapse-git team leave {admission.namespace}",
         )
 
 
@@ -138,7 +140,7 @@ async def _admit(desk: Desk, body: TeamAdmitBody, namespace: str) -> Response:
         raise Rejected(
             "NOT_AUTHORISED",
             "the token is used up, too old, or not of this hub",
-            "Have a fresh one made, on the owner: synapse-git team init",
+            "Have a fresh one made, on the owner: synapse-git team init NAMESPACE",
         )
     try:
         file = joining.admitted(
@@ -157,5 +159,6 @@ async def _admit(desk: Desk, body: TeamAdmitBody, namespace: str) -> Response:
         "namespace": namespace,
         "remotes": list(entry.remotes),
         "exclusion": entry.exclusion,
+        "wall": time.time(),
     }
     return answer.document(document, desk.hub.state.seq, desk.hub.now())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from synapse_git.protocol.team import TeamLeaveBody, TeamRemoveBody
-from synapse_hub.core.claim import peer_of
+from synapse_hub.core.claim import Claim, peer_of
 from synapse_hub.core.commands import HearAssertion, ReleaseClaim
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.hubfile import HubFile
@@ -18,9 +20,10 @@ from synapse_hub.web.team import change, own_client, part
 
 
 async def leave(desk: Desk, request: Request) -> Response:
-    """``POST /v2/team/leave``: be no part of a namespace any more: `{namespace, owner, told}`.
+    """``POST /v2/team/leave``: be no part of a namespace any more: `{namespace, owner, told, ended}`.
 
     An owner that leaves frees it for itself alone, and for another that says it owns it. ``told``: does the owner know?
+    ``ended``: the tasks that agents held there.
     """
     _, body = await read(request, TeamLeaveBody)
     own_client(request)
@@ -31,8 +34,14 @@ async def leave(desk: Desk, request: Request) -> Response:
     owners = [entry.owner] if entry and entry.owner != desk.team.id else _rivals(desk, namespace)
     # Asked first: afterwards nobody here knows them any more.
     told = [await _told(desk, owner, body) for owner in owners]
+    state, now = desk.hub.state, desk.hub.now()
+    ended = [key[1] for key in state.team.receipts if key[0] == namespace and state.team.held(key, now)]
     async with desk.team.turn:
-        return answer.of(await part(desk, namespace), namespace=namespace, owner=", ".join(owners), told=all(told))
+        parted = await part(desk, namespace)
+    held = [claim for claim in desk.hub.state.claims.values() if claim.namespace == namespace]
+    # Nobody would look for them there any more.
+    ended += await _end(desk, held, f"{desk.team.id} left the team of {namespace}")
+    return answer.of(parted, namespace=namespace, owner=", ".join(owners), told=all(told), ended=sorted(ended))
 
 
 def _rivals(desk: Desk, namespace: str) -> tuple[str, ...]:
@@ -73,18 +82,24 @@ async def _without(desk: Desk, namespace: str, hub: str, reason: str) -> Respons
     held = [
         claim for claim in state.claims.values() if claim.namespace == namespace and peer_of(claim.principal) == hub
     ]
+    released = await _end(desk, held, reason)
+    return answer.document({"released": released}, desk.hub.state.seq, desk.hub.now())
+
+
+async def _end(desk: Desk, held: Sequence[Claim], reason: str) -> list[str]:
+    """Take ``held`` away, and tell who held it why; the tasks that it has come about for."""
     released = []
     for claim in held:
         command = ReleaseClaim(
             agent=desk.team.id,
-            namespace=namespace,
+            namespace=claim.namespace,
             task_id=claim.task_id,
             force=True,
             reason_text=reason,
         )
         if not isinstance((await desk.transact(command)).outcome, Refusal):
             released.append(claim.task_id)
-    return answer.document({"released": released}, desk.hub.state.seq, desk.hub.now())
+    return released
 
 
 def without(file: HubFile, namespace: str, hub: str) -> HubFile:

@@ -100,8 +100,11 @@ class Listening:
             if self._server is not None:
                 await self._ensure(self._server, "listen")
         except (OSError, ValueError) as error:
+            where, why = self._team.settled.listen, getattr(error, "strerror", None) or str(error)
             raise Rejected(
-                "INVALID_REQUEST", f"peers cannot be listened for: {error}", "Name another place: --listen HOST:PORT"
+                "INVALID_REQUEST",
+                f"peers cannot be listened for at {where}: {why}",
+                "Name another place, at an address of this machine: --listen HOST:PORT",
             ) from None
         if (place := self._team.settled.listen) is None:
             raise Rejected("INVALID_REQUEST", "no place to listen at is known", "Name one: --listen HOST:PORT")

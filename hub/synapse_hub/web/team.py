@@ -44,9 +44,9 @@ async def init(desk: Desk, request: Request) -> Response:
         before = named(desk, body.name)
         file = _owning(before, body)
         held = left_behind(desk.hub.state, desk.hub.now(), namespace, file, before, body.repositories)
-        if refusal := in_the_way(held, f"{namespace} is as it was", _CONVERTS, convert=body.convert):
+        if refusal := in_the_way(held, f"{namespace} is as it was", f"{_CONVERTS} {namespace}", convert=body.convert):
             raise Rejected.of(refusal)
-        async with _or_as_before(desk, before, namespace):
+        async with _or_as_before(desk, desk.team.settled, namespace):
             await change(desk, file)
             place = await desk.open_for_peers()
             converted = await _adopt(desk, namespace, held)
@@ -176,9 +176,9 @@ def named(desk: Desk, name: str) -> HubFile:
     if desk.team.broken:
         raise Rejected("INVALID_REQUEST", desk.team.broken)
     file = desk.team.settled
-    if file.id and name and name != file.id:
+    if name and name != file.id and (file.peers or file.namespaces):
         raise Rejected("INVALID_REQUEST", f"this hub is called {file.id} already", "Leave out --name")
-    return file if file.id else msgspec.structs.replace(file, id=name or own_name(desk.hub.hub_id))
+    return msgspec.structs.replace(file, id=name or file.id or own_name(desk.hub.hub_id))
 
 
 def _place(text: str) -> Place | None:

@@ -130,6 +130,8 @@ def apply_team(team: Team, event: TeamEvent) -> Team:
             return _settled(_dropped(team, key) if event.ended else team, key, event.key, event.at)
         case ReceiptKept():
             return _settled(_kept(team, event), event.claim.key, event.key, event.at)
+        case NamespaceFreed():
+            return _freed(team, event)
         case ReceiptEnded():
             return _dropped(team, (event.namespace, event.task_id))
         case ReportSettled():
@@ -145,6 +147,16 @@ def apply_team(team: Team, event: TeamEvent) -> Team:
             return ceded(team, event, (), 0)
         case _:
             return msgspec.structs.replace(team, governed=_governed(team.governed, event))
+
+
+def _freed(team: Team, event: NamespaceFreed) -> Team:
+    """Nobody whose word counts here is asked about it any more."""
+    for key in [key for key in team.receipts if key[0] == event.namespace]:
+        team = _dropped(team, key)
+    governed = team.governed
+    return msgspec.structs.replace(
+        team, governed=governed.delete(event.namespace) if event.namespace in governed else governed
+    )
 
 
 def _moves(team: Team, event: NamespaceDelivered) -> bool:
@@ -179,7 +191,7 @@ def _inherited(team: Team, event: NamespaceInherited) -> Team:
 
 
 def _governed(
-    governed: Map[str, Governed], event: NamespaceGoverned | NamespaceFreed | OwnershipContested | OwnershipSettled
+    governed: Map[str, Governed], event: NamespaceGoverned | OwnershipContested | OwnershipSettled
 ) -> Map[str, Governed]:
     known = governed.get(event.namespace)
     if isinstance(event, NamespaceGoverned):
@@ -190,8 +202,6 @@ def _governed(
         return governed.set(event.namespace, entry)
     if known is None:
         return governed
-    if isinstance(event, NamespaceFreed):
-        return governed.delete(event.namespace)
     others = tuple(name for name in known.contested_by if name != event.by)
     by = (*others, event.by) if isinstance(event, OwnershipContested) else others
     return governed.set(event.namespace, msgspec.structs.replace(known, contested_by=by))

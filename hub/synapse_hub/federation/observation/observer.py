@@ -16,7 +16,7 @@ from synapse_hub.federation.assertion import asserting, assertions
 from synapse_hub.federation.link import Unreachable
 from synapse_hub.federation.observation.post import Post
 from synapse_hub.federation.observation.stream import Frame, listen
-from synapse_hub.federation.observation.tidings import REVOKED, AnyTiding, Asserted, ClaimChanged, Letter
+from synapse_hub.federation.observation.tidings import REVOKED, AnyTiding, Asserted, ClaimChanged, ClaimHeld, Letter
 from synapse_hub.federation.observation.view import View
 from synapse_hub.federation.signature import Signer
 from synapse_hub.federation.team import Team
@@ -50,13 +50,13 @@ class Observed:
 
 
 class Observer:
-    """On the event loop only. ``revoked`` is called when a peer took something away."""
+    """On the event loop only. ``changed``: called when agents here hold something else at a peer."""
 
-    def __init__(self, hub: Hub, team: Team, transact: Transact, revoked: Callable[[], None]) -> None:
+    def __init__(self, hub: Hub, team: Team, transact: Transact, changed: Callable[[], None]) -> None:
         self._hub = hub
         self._team = team
         self._transact = transact
-        self._revoked = revoked
+        self._changed = changed
         self.observed: dict[str, Observed] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
@@ -125,9 +125,16 @@ class Observer:
             case Letter():
                 await observed.post.deliver(tiding)
             case ClaimChanged() if tiding.status == REVOKED:
-                self._revoked()
+                self._changed()
+            case ClaimHeld() if tiding.host == self._team.id and self._unknown(tiding):
+                self._changed()
             case _:
                 pass
+
+    def _unknown(self, told: ClaimHeld) -> bool:
+        """Was it handed to an agent of this hub? What was asked for here is under way, or its receipt is there."""
+        known = self._hub.state.team
+        return told.key not in known.receipts and told.key not in known.under_way
 
     async def _hear(self, peer: str, asserted: Asserted) -> None:
         """Spec: INV-CR-4."""

@@ -13,7 +13,7 @@ import msgspec
 
 from synapse_git.constants import MAX_BODY_BYTES, OBSERVATION_SILENCE_SECONDS, OWNER_DEADLINE_SECONDS
 from synapse_hub.federation.identity import client_context
-from synapse_hub.federation.line import server, written
+from synapse_hub.federation.line import server, why, written
 from synapse_hub.federation.link import Unreachable, read
 from synapse_hub.federation.signature import SignedRequest, Signer
 from synapse_hub.hubfile import Peer
@@ -48,7 +48,7 @@ async def listen(
         async with asyncio.timeout(OWNER_DEADLINE_SECONDS):
             reader, writer = await asyncio.open_connection(host, port, ssl=secured)
     except (OSError, TimeoutError) as error:
-        raise Unreachable(str(error) or "it does not answer") from error
+        raise Unreachable(why(error) or "it does not answer") from error
     try:
         writer.write(written(authority, "GET", target, request.headers))
         async for frames in _received(reader):
@@ -64,7 +64,7 @@ async def _received(reader: asyncio.StreamReader) -> AsyncIterator[list[Frame]]:
             data = await asyncio.wait_for(reader.read(_READ_BYTES), OBSERVATION_SILENCE_SECONDS)
             answer.parser.feed_data(data)
         except (OSError, TimeoutError, httptools.HttpParserError) as error:
-            raise Unreachable(str(error) or f"it was silent for {OBSERVATION_SILENCE_SECONDS:g} s") from error
+            raise Unreachable(why(error) or f"it was silent for {OBSERVATION_SILENCE_SECONDS:g} s") from error
         if not data:
             break
         if frames := answer.frames():
