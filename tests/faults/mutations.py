@@ -8,6 +8,7 @@ source, adapt it: `test_mutations.py` says which.
 
 from __future__ import annotations
 
+from tests.faults.evasions import EVASIONS
 from tests.faults.tree import Breakage
 from tests.faults.tree import breakage as broken
 
@@ -513,6 +514,7 @@ BREAKAGES: tuple[Breakage, ...] = (
     *_OBSERVATION,
     *_LINES,
     *_TRANSFERS,
+    *EVASIONS,
 )
 
 

@@ -151,7 +151,7 @@ def test_an_id_that_would_be_made_elsewhere_cannot_be_watched(place: Place) -> N
 def test_a_linked_index_is_not_trusted(place: Place) -> None:
     """What a symlink leads to can change while the link stays."""
     place.index.rename(place.git_dir / "elsewhere")
-    place.index.symlink_to("elsewhere")
+    place.index.symlink_to(place.git_dir / "elsewhere")
     place.pinned().write(math.inf)
     assert not place.record.exists()
 

@@ -14,13 +14,14 @@ from hypothesis.stateful import rule, run_state_machine_as_test
 
 from tests.box import Box
 from tests.faults.scale import LONG, times
-from tests.machine.git.checkouts import FILES, Actor, Checkouts, actors, refused
+from tests.machine.git.checkouts import FILES, PLACES, Actor, Checkouts, actors, refused
 from tests.machine.git.oracle import Touched
 
 EXAMPLES, STEPS = times(4, 60), times(12, 30)
 
 files = st.sampled_from(FILES)
 several = st.lists(files, min_size=1, max_size=2, unique=True)
+clashes = st.sampled_from(["", "", *FILES])
 answers = st.sampled_from(["continue", "skip", "abort"])
 KINDS = ("edit", "delete", "rename", "mode", "link", "directory")
 
@@ -81,6 +82,7 @@ class GitMachine(Checkouts):
 
     def _commit_by_hand(self, who: Actor, path: str, kind: str, parent: str = "HEAD") -> tuple[str, Touched]:
         """A commit that no reference knows, and what it changes."""
+        self.git(who.place, "read-tree", "-u", "--reset", parent)
         self._change(who.place, path, kind)
         tree = self.oracle.ask(who.place, "write-tree")[0]
         made = self.oracle.ask(who.place, "commit-tree", "-p", parent, "-m", f"{self.number}", tree)[0]
@@ -91,7 +93,7 @@ class GitMachine(Checkouts):
     @rule(who=actors, path=files, kind=st.sampled_from(KINDS), ref=st.sampled_from(["HEAD", "branch", "from there"]))
     def plumb(self, who: Actor, path: str, kind: str, ref: str) -> None:
         """A commit made by hand, put where a checkout stands, from here or from the other one."""
-        made, due = self._commit_by_hand(who, path, kind, "HEAD~1" if ref == "branch" else "HEAD")
+        made, due = self._commit_by_hand(who, path, kind, "HEAD~1" if ref == "HEAD" else "HEAD")
         where = self.roots[who.other] if ref == "from there" else None
         name = "HEAD" if ref == "HEAD" else f"refs/heads/{who.place}"
         self.perform(who, "update-ref", name, made, due=due, cwd=where)
@@ -136,13 +138,23 @@ class GitMachine(Checkouts):
         self.perform(who, "fast-import", "--quiet", due=due, stdin=stream)
         self.tidy(who.place)
 
+    def _clash(self, path: str) -> None:
+        """Both branches change it, each in its own way and with leave."""
+        if path:
+            for place in PLACES:
+                self.write(place, [path])
+                self.git(place, "add", "-A")
+                self.git(place, "commit", "-qm", "clash")
+
     @rule(
         who=actors,
+        clash=clashes,
         form=st.sampled_from(["", "--no-verify", "--no-ff", "--ff-only", "-X ours", "-s ours", "octopus", "fetched"]),
         answer=answers,
     )
-    def merge(self, who: Actor, form: str, answer: str) -> None:
+    def merge(self, who: Actor, clash: str, form: str, answer: str) -> None:
         """The other branch, clean, forward or after conflicts."""
+        self._clash(clash)
         begun, named, options = self.oracle.head(who.place), [who.other], form.split()
         if form == "octopus":
             self.number += 1
@@ -165,12 +177,14 @@ class GitMachine(Checkouts):
 
     @rule(
         who=actors,
+        clash=clashes,
         verb=st.sampled_from(["cherry-pick", "revert"]),
         count=st.integers(1, 2),
         answer=answers,
     )
-    def pick(self, who: Actor, verb: str, count: int, answer: str) -> None:
+    def pick(self, who: Actor, clash: str, verb: str, count: int, answer: str) -> None:
         """One commit or two, of the other branch or back from here."""
+        self._clash(clash)
         begun, named = self.oracle.head(who.place), who.other if verb == "cherry-pick" else "HEAD"
         commits = self.oracle.ask(who.place, "rev-list", "--no-merges", "--min-parents=1", f"-{count}", named)
         options = ["--no-edit"] if verb == "revert" else ["--keep-redundant-commits"]
@@ -181,11 +195,13 @@ class GitMachine(Checkouts):
 
     @rule(
         who=actors,
+        clash=clashes,
         form=st.sampled_from(["--merge", "--apply", "--exec true", "--rebase-merges", "-i --autosquash", "pull"]),
         answer=answers,
     )
-    def rebase(self, who: Actor, form: str, answer: str) -> None:
+    def rebase(self, who: Actor, clash: str, form: str, answer: str) -> None:
         """Onto the other branch, by either backend."""
+        self._clash(clash)
         begun = self.oracle.head(who.place)
         words = ["pull", "-q", "--rebase", "."] if form == "pull" else ["rebase", "-q", *_words(form)]
         ended = self.perform(who, *words, who.other, whole=False)

@@ -1,0 +1,31 @@
+"""Breakages of what the hooks judge: each opens a way round the guard. Data, as `mutations`."""
+
+# ruff: noqa: E501 - one breakage a line
+
+from __future__ import annotations
+
+from tests.faults.tree import breakage as broken
+
+_HOOKS = "hooks/synapse_hooks/"
+CHANGES, COMMITS, UPDATES = (f"{_HOOKS}{name}.py" for name in ("changes", "commits", "updates"))
+JUDGED, RUN, VERDICT = (f"{_HOOKS}{name}.py" for name in ("judged", "run", "verdict"))
+
+EVASIONS = (
+    broken("a merge hides what its parents bring", (COMMITS, '_IN_TREE, _IN_SHARED = "-m", "-c"', '_IN_TREE, _IN_SHARED = "-c", "-c"')),
+    broken("a merge is everybody's edit in a shared tree", (COMMITS, '_IN_TREE, _IN_SHARED = "-m", "-c"', '_IN_TREE, _IN_SHARED = "-m", "-m"')),
+    broken("what an update drops is not changed", (COMMITS, "differing & (in_tree | dropped)", "differing & in_tree")),
+    broken("what a reflog knows is new", (COMMITS, '"--all", "--reflog",', '"--all",')),
+    broken("what a branch knows is new", (COMMITS, '"--all", "--reflog",', '"--reflog",')),
+    broken("what was fetched from here was made elsewhere", (COMMITS, "if len(fields) == 3 and not _from_here(fields[2], here)]", "if len(fields) == 3]")),
+    broken("objects are what they stand for", (RUN, 'self.asking["GIT_NO_REPLACE_OBJECTS"] = "1"', "pass")),
+    broken("only the checkout at hand is judged", (UPDATES, "names = os.listdir(linked) if os.path.isdir(linked) else []", "names: list[str] = []")),
+    broken("a branch by another name is another one", (UPDATES, 'if not content.startswith(b"ref:"):', "if content:")),
+    broken("a branch in a table is nobody's", (UPDATES, "if branch in (ref, _STUB):", "if branch == ref:")),
+    broken("HEAD by itself concerns nobody", (UPDATES, 'if ref == "HEAD":', 'if ref == "HEAD" and not new:')),
+    broken("settings hide submodules", (CHANGES, '    "--ignore-submodules=none",\n', "")),
+    broken("what is meant to be added is committed", (CHANGES, '    "--ita-invisible-in-index",\n', "")),
+    broken("a shared tree is changed by what one parent lacks", (CHANGES, "if all(path in paths for paths in others)]", "if any(path in paths for paths in others)]")),
+    broken("a merge changes no shared tree", (VERDICT, ', (self.namespace, "", self.shared, "allow")]', "]")),
+    broken("a linked index holds its content", (JUDGED, "if os.path.islink(self._index):", "if not self._index:")),
+    broken("a hub that was named is watched", (JUDGED, "if address.configured(hub):", "if not hub:")),
+)  # fmt: skip
