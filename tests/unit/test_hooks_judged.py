@@ -46,8 +46,8 @@ class Place:
 
     def settled(self) -> bool:
         """Would a shim that this process starts pass?"""
-        head, _, _ = shims.text("pre-commit").decode().partition("record=")
-        text = head + "record=$GIT_DIR/synapse\nsettled\n"
+        head, _, _ = shims.text("pre-commit").decode().partition("\nnext=")
+        text = f"{head}\nsettled\n"
         env = {"PATH": os.defpath, "GIT_DIR": str(self.git_dir), "GIT_INDEX_FILE": str(self.index)}
         return subprocess.run(["sh", "-c", text], env=env, check=False).returncode == 0
 
