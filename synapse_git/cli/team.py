@@ -121,7 +121,7 @@ def status(call: Call) -> int:
             "synapse-git team init NAMESPACE, or team join URL"
         )
         return 0
-    listens = f", listening at {told['listen']}" if told["listen"] else ""
+    listens = f", {'to listen' if told['shut'] else 'listening'} at {told['listen']}" if told["listen"] else ""
     output.result(f"this hub is {told['id']}{listens}")
     if told["shut"]:
         output.result(f"nobody reaches it: {told['shut']}. It is tried again every few seconds")
