@@ -71,6 +71,13 @@ def test_inv_ck_2_what_was_signed_before_the_start_is_expired() -> None:
     assert judge(request(), SIGNED_AT + 1, started=SIGNED_AT) == "b"
 
 
+def test_who_started_on_a_clock_that_was_hours_ahead_is_to_be_restarted() -> None:
+    """All that is signed by the right time is from before its start, for hours: sending it again is no help."""
+    keys = {"b": KEY.public_key()}
+    found = verify(request(), recipient="a", keys=keys, now=SIGNED_AT, started=SIGNED_AT + 3600, nonces=Nonces())
+    assert isinstance(found, Refusal) and found.reason == "EXPIRED" and "hub stop" in found.fix
+
+
 def test_inv_ck_2_a_nonce_counts_once_for_as_long_as_the_window_is_open() -> None:
     """At its last instant a replay is still known; other nonces, and the same one of another hub, are their own."""
     seen = Nonces()

@@ -116,6 +116,19 @@ def test_inv_ck_2_an_owner_whose_clock_is_set_ends_and_extends_no_lease(timed: T
 
 
 @long
+def test_inv_ck_2_an_owner_that_started_on_a_wrong_clock_says_what_to_do(timed: Timed) -> None:
+    """An hour ahead at its start, then put right: it is restarted, as it says, and lets everyone in."""
+    _, b, _, owners, _ = timed
+    owners.set(HOUR)
+    owners.restart()
+    owners.set(0.0)
+    until(lambda: reason(b, "claim", "src") == "EXPIRED")
+    assert "synapse-git hub stop" in b.synapse("claim", "src", agent="b").text
+    owners.restart()
+    until(lambda: reason(b, "claim", "src", "-t", "login") == "")
+
+
+@long
 @pytest.mark.parametrize("timed", ["every"], indirect=True)
 def test_inv_mh_2_machines_that_slept_keep_no_word_for_longer(timed: Timed) -> None:
     """Both sleep for most of a receipt's validity, then to its end, then until what was taken away is given on."""

@@ -68,11 +68,7 @@ def verify(
     if refusal := _outside(proof, now, started):
         return refusal
     if nonces.outlived(proof.created):
-        return Refusal(
-            "EXPIRED",
-            "the request was signed before others that this hub took seconds ago, and its clock was set back since",
-            "Send it again; if that does not help, restart this hub",
-        )
+        return _set_back("before others that this hub took seconds ago")
     if nonces.known(proof.key_id, proof.nonce, proof.created):
         return _unproved("it was here before")
     if not nonces.remember(proof.key_id, proof.nonce, proof.created, now):
@@ -83,6 +79,8 @@ def verify(
 def _outside(proof: Proof, now: float, started: float) -> Refusal | None:
     created = proof.created
     if proof.signed_at() < started:
+        if now < started:
+            return _set_back("before this hub started")
         what = "was signed before this hub started"
     elif created < now - DEFAULT_MESSAGE_AUTH_WINDOW_SECONDS:
         what = f"was signed {now - created:.1f} s ago, and {DEFAULT_MESSAGE_AUTH_WINDOW_SECONDS:g} s is the limit"
@@ -91,6 +89,14 @@ def _outside(proof: Proof, now: float, started: float) -> Refusal | None:
     else:
         return None
     return Refusal("EXPIRED", f"the request {what}", "Send it again; set the clocks of both machines right")
+
+
+def _set_back(when: str) -> Refusal:
+    return Refusal(
+        "EXPIRED",
+        f"the request was signed {when}, and the clock of this hub was set back since",
+        "If that clock is right now, restart the hub that refuses: synapse-git hub stop, there",
+    )
 
 
 def _unproved(why: str) -> Refusal:
