@@ -129,6 +129,8 @@ def status(call: Call) -> int:
     table.show(("NAMESPACE", "OWNER", "EXCLUDES", "MEMBERS"), rows, call.env)
     for peer in told["peers"]:
         output.result(f"{peer['id']} {hosts.stands(peer, hosts.age(peer, told['now']))}")
+        if peer["standing"] == "unreachable" and any(item["owner"] == peer["id"] for item in told["namespaces"]):
+            output.message(_GONE.format(peer["id"]))
     for item in told["namespaces"]:
         if item["detail"]:
             output.result(f"{item['ownership'].upper()}: {item['detail']}")
@@ -193,9 +195,18 @@ def transfer(call: Call) -> int:
         return 0
     told = reply.document
     output.result(f"{told['owner']} grants in {told['namespace']} from now on, with {told['claims']} claims of before")
+    if body["from_dead"]:
+        output.result(
+            "the other machines do not know yet. Make a token for each here: "
+            f"synapse-git team init {phrase.shell(namespace)}; and there: synapse-git team join URL"
+        )
     return 0
 
 
+_GONE = (
+    "note: nothing is granted until {0} is back. If it is gone for good, another hub takes over "
+    "(synapse-git team transfer --help), and this one joins that: synapse-git team join URL"
+)
 _NAMESPACE = Argument("namespace", "NAMESPACE")
 _LISTEN = Option("listen", "--listen", metavar="HOST:PORT", help="Where other hubs reach this one; port 0: a free one.")
 _NAME = Option("name", "--name", metavar="NAME", help="What this hub is called in the team. Made up if not given.")

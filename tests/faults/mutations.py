@@ -284,6 +284,7 @@ _TEAMS = [
     broken("a new owner does not tell itself", (REPORTER, "await self._transact(told_here(report))", "pass")),
     broken("what was held in a team outlives it", (TEAM_STATE, "            return _freed(team, event)\n", "            return team\n")),
     broken("a hub joins whatever its clock says", (_FEDERATION + "joining.py", "if abs(ahead_s) > _CLOCKS_APART_S:", "if not ahead_s:")),
+    broken("a transfer that is broken off stays so", (_FEDERATION + "conveyance.py", "while estates := list(self._hub.state.team.estates):", "while estates := list[str]():")),
     broken("a team begins beside claims of before", (CONVERSION, "    if held and not convert:", "    if held and convert:")),
     broken("claims of before a team stay in their checkout", (ADOPTION, 'worktree="" if command.shared else claim.worktree', "worktree=claim.worktree")),
     broken("claims of before a team lose their checkpoint", (ADOPTION, ", status=claim.status, checkpoint=claim.checkpoint", "")),

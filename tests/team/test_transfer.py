@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from synapse_git import address
 from tests.box import Box
-from tests.team.hosts import NAMESPACE, Host, found, join, origin, until
+from tests.team.hosts import NAMESPACE, Host, found, heard, join, origin, until
 
 
 @pytest.fixture
@@ -80,3 +81,21 @@ def test_it_goes_on_and_back_and_everyone_follows(three: tuple[Host, Host, Host]
         assert owner(host) == "b"
     assert c.commit("src/a.py", "cy").code == 0
     assert c.synapse("renew", "-t", "cy", agent="cy").code == 0
+
+
+def test_whoever_took_over_from_a_dead_owner_is_joined_by_one_command(three: tuple[Host, Host, Host]) -> None:
+    """With its token; as long as the owner so far answers, that is refused, since it is not dead."""
+    a, b, c = three
+    until(lambda: "heard" in c.synapse("team", "status").out)
+    path = Path(address.state_dir(b.env)) / "hub.toml"
+    path.write_text(path.read_text().replace('owner = "a"', 'owner = "b"\nterm = 1'))
+    heard(b)
+    until(lambda: owner(b) == "b")
+    refused = join(c, *found(b))
+    assert refused.code == 1 and "CONTESTED" in refused.text and f"team leave {NAMESPACE}" in refused.text
+    a.stop_hub()
+    until(lambda: "gone for good" in c.synapse("team", "status").text)
+    joined = join(c, *found(b))
+    assert joined.code == 0, joined.text
+    assert owner(c) == "b" and c.synapse("claim", "src/a.py", agent="cy").code == 0
+    assert "c/cy" in b.synapse("claim", "src", agent="ben").text

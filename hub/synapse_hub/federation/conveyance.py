@@ -1,6 +1,6 @@
 """Gives a namespace of this hub to another: first a tombstone, then all that is held, then the other's word for it.
 
-Broken off anywhere it leaves one owner or none that grants, and is finished by being begun again.
+Broken off anywhere it leaves one owner or none that grants, and is finished by being begun again; so the hub does.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from synapse_git.constants import TRANSFER_DEADLINE_SECONDS
+from synapse_git.constants import RECEIPT_REFRESH_SECONDS, TRANSFER_DEADLINE_SECONDS
 from synapse_hub.core.commands import CedeNamespace, ConfirmDelivery
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.federation import deed, estate
@@ -61,6 +61,15 @@ class Conveyance:
             elif refusal := await self._cede(namespace, heir):
                 return refusal
             return await self._deliver(namespace, heir)
+
+    async def resume(self) -> None:
+        """Go on with what was broken off, until it is done: meanwhile nobody grants."""
+        while estates := list(self._hub.state.team.estates):
+            # A file that is broken at present says nothing of the heir.
+            for namespace in filter(self._team.settled.namespaces.__contains__, estates):
+                await self.give(namespace, self._hub.state.team.governed[namespace].owner)
+            if len(self._hub.state.team.estates):
+                await asyncio.sleep(RECEIPT_REFRESH_SECONDS)
 
     async def _cede(self, namespace: str, heir: str) -> Refusal | None:
         """Set the tombstone, if the heir is ready for what follows."""

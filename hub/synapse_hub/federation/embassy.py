@@ -58,6 +58,7 @@ class Embassy:
         self._conveyance: Conveyance | None = None
         self._arrivals: Arrivals | None = None
         self._succession: Succession | None = None
+        self._moving: asyncio.Future[None] | None = None
         self._pending: set[asyncio.Future[Any]] = set()
 
     @property
@@ -109,6 +110,13 @@ class Embassy:
         self._refresher.nudge()
         self._reporter.nudge()
         self._observer.keep_up()
+        if len(self._hub.state.team.estates) and (self._moving is None or self._moving.done()):
+            self._moving = asyncio.ensure_future(self._go_on())
+            self._keep(self._moving)
+
+    async def _go_on(self) -> None:
+        await self.conveyance.resume()
+        self.keep_up()
 
     @property
     def observed(self) -> Mapping[str, Observed]:

@@ -27,7 +27,10 @@ _INVALID, _AWAY = "INVALID_REQUEST", "OWNER_UNREACHABLE"
 
 
 class Admission(msgspec.Struct, frozen=True):
-    """What it is told in return: who let it in, and into what; ``wall``: what its clock shows, in Unix seconds."""
+    """What it is told in return: who let it in, and into what.
+
+    ``wall``: what its clock shows, in Unix seconds; ``term``: rises with each change of owner.
+    """
 
     id: str
     key: str
@@ -36,6 +39,7 @@ class Admission(msgspec.Struct, frozen=True):
     exclusion: Literal["repository", "worktree"]
     # Not told by the first versions.
     wall: float | None = None
+    term: int = 0
 
 
 class CannotJoin(Exception):
@@ -71,7 +75,9 @@ def admitted(file: HubFile, namespace: str, peer: str, entry: Peer) -> HubFile:
 def joined(file: HubFile, url: str, certificate: str, admission: Admission) -> HubFile:
     """``file`` with the owner that let this hub in, and its namespace."""
     entry = Peer(key=admission.key, url=url, certificate=certificate)
-    namespace = Namespace(owner=admission.id, remotes=admission.remotes, exclusion=admission.exclusion)
+    namespace = Namespace(
+        owner=admission.id, remotes=admission.remotes, exclusion=admission.exclusion, term=admission.term
+    )
     return msgspec.structs.replace(
         file,
         peers={**file.peers, admission.id: entry},

@@ -71,7 +71,7 @@ def moving(namespace: str, heir: str, why: str = "") -> Refusal:
     return Refusal(
         "OWNER_UNREACHABLE",
         f"{namespace} is on its way to {heir}, and nobody grants in it until it is there{why and f': {why}'}",
-        f"Repeat it in a moment; if that does not help, finish it: synapse-git team transfer {namespace} {heir}",
+        f"It goes on by itself once {heir} can be reached; to try it now: synapse-git team transfer {namespace} {heir}",
     )
 
 

@@ -55,7 +55,7 @@ class Succession:
             return Given(known.term, 0)
         if self._team.settled.listen is None:
             return Refusal("INVALID_REQUEST", "this hub does not listen for others", "Name a place: listen in hub.toml")
-        if await self._answers(known.owner):
+        if await self.answers(known.owner):
             self._silent_since.pop(known.owner, None)
             return Refusal(
                 "INVALID_REQUEST",
@@ -66,7 +66,8 @@ class Succession:
             return refusal
         return await self._succeed(namespace, known, observed)
 
-    async def _answers(self, owner: str) -> bool:
+    async def answers(self, owner: str) -> bool:
+        """Does it, whatever it says?"""
         try:
             await self._team.link(owner).ask("GET", "/v2/receipts", {}, deadline_s=OWNER_DEADLINE_SECONDS)
         except (Unreachable, OSError, ValueError, KeyError):

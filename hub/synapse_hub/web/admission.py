@@ -50,12 +50,13 @@ async def join(desk: Desk, request: Request) -> Response:
         held = conversion.concerned(desk.hub.state, desk.hub.now(), offered, body.repositories)
         if refusal := conversion.in_the_way(held, "nobody has joined", _CONVERTS, convert=body.convert):
             return answer.problem(refusal, desk.hub.state.seq, desk.hub.now())
-        _compatible(before, offered)
+        gone = await _gone(desk, before, offered)
+        _compatible(before, offered, gone)
         admission = await joining.apply_at(body.url, certificate, application)
     except joining.CannotJoin as error:
         raise Rejected(error.reason, str(error)) from None
     async with desk.team.turn:
-        _compatible(file := named(desk, body.name), admission)
+        _compatible(file := named(desk, body.name), admission, gone)
         await change(desk, joining.joined(file, body.url, certificate, admission))
     await _convert(desk, admission, held, known=admission.namespace in before.namespaces)
     converted = [claim.task_id for claim in held]
@@ -88,10 +89,21 @@ def _application(team: Team, file: HubFile, secret: bytes) -> TeamAdmitBody:
     )
 
 
-def _compatible(file: HubFile, admission: Admission) -> None:
+async def _gone(desk: Desk, file: HubFile, offered: Admission) -> str:
+    """The owner so far, if it does not answer and whoever offers has taken over from one; else ''.
+
+    That it is gone for good only a person knows, who has been given the other's token.
+    """
+    known = file.namespaces.get(offered.namespace)
+    if known is None or known.owner in (file.id, offered.id) or offered.term <= known.term:
+        return ""
+    return "" if await desk.embassy.succession.answers(known.owner) else known.owner
+
+
+def _compatible(file: HubFile, admission: Admission, gone: str) -> None:
     """Raises: Rejected, where somebody else owns what this hub is let into."""
     known = file.namespaces.get(admission.namespace)
-    if known is not None and known.owner != admission.id:
+    if known is not None and known.owner not in (admission.id, gone):
         raise Rejected(
             "CONTESTED",
             f"{admission.namespace} is owned by {known.owner} as far as this hub knows, not by {admission.id}",
@@ -160,5 +172,6 @@ async def _admit(desk: Desk, body: TeamAdmitBody, namespace: str) -> Response:
         "remotes": list(entry.remotes),
         "exclusion": entry.exclusion,
         "wall": time.time(),
+        "term": entry.term,
     }
     return answer.document(document, desk.hub.state.seq, desk.hub.now())
