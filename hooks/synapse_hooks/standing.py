@@ -61,8 +61,10 @@ def _configured(repository: Repository) -> str:
 
 def _complaint(repository: Repository, mode: str, states: Mapping[str, str], also: str) -> str:
     if not mode:
-        rest = "; only what Git finds in its configuration judges" if also in ("current", "outdated") else ""
-        return f"core.hooksPath leads past it, to {repository.displaced()}{rest}"
+        judged = "nothing is judged"
+        if also in ("current", "outdated"):
+            judged = "Git's configuration has commits judged all the same, plumbing is not"
+        return f"core.hooksPath leads past it, to {repository.displaced()}; {judged}"
     if all(state == "missing" for state in states.values()):
         return "not installed"
     if "broken" in states.values():

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.box import Box
+from tests.hooking import GIT
 
 
 def _layers(box: Box) -> list[str]:
@@ -23,6 +24,8 @@ def test_a_displaced_guard_is_said_plainly(repo: Path, box: Box) -> None:
     out = box.synapse("status").out
     assert "none: displaced" in out
     assert f"the guard in {repo} does not run: core.hooksPath leads past it, to /nonexistent" in out
+    still = GIT >= (2, 54)
+    assert ("has commits judged all the same" if still else "; nothing is judged") in out
     assert f"synapse-git -C {repo} install" in out
     (worktree,) = box.synapse("status", "--json").json()["worktrees"]
     assert "/nonexistent" in worktree["displaced"]

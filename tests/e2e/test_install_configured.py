@@ -60,7 +60,7 @@ def test_a_tool_that_takes_the_hooks_over_does_not_take_these(box: Box, held: Pa
     assert "synapse-git install" in ended.err
     report = act(box, "status")
     assert (report["mode"], report["guarded"], report["configured"]) == ("", False, "current")
-    assert "only what Git finds in its configuration" in report["detail"]
+    assert "has commits judged all the same" in report["detail"]
     act(box, "install")
     ended = refused(box.git("commit", "-qam", "x", agent="ana"), "src/b.py")
     assert "synapse-git install" not in ended.err

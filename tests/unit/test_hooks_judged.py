@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -104,6 +105,20 @@ def test_a_new_index_unsettles(place: Place) -> None:
     fresh.write_text("two")
     fresh.rename(place.index)
     assert not place.settled()
+
+
+def test_another_file_is_not_the_index_that_was_judged(place: Place) -> None:
+    """Of the same content, size and time, also in the very place of the one that is gone."""
+    place.pinned().write(math.inf)
+    judged_index = place.index
+    place.index = place.git_dir / "other"
+    shutil.copy2(judged_index, place.index)
+    assert not place.settled()
+    place.index = judged_index
+    for _ in range(20):  # a file system gives a number again as soon as nobody has it
+        place.index.unlink()
+        shutil.copy2(place.git_dir / "other", place.index)
+        assert not place.settled()
 
 
 def test_another_process_is_not_settled(place: Place) -> None:
