@@ -38,10 +38,10 @@ twentieth() {
 recall() {
 	[ -z "${SYNAPSE_HUB-}" ] && [ -f "$record/judged" ] || return 1
 	{
-		read -r pid ends && IFS= read -r start && IFS= read -r index &&
+		read -r pid ends && [ "$pid" = "$PPID" ] && IFS= read -r start && IFS= read -r index &&
 			IFS= read -r tree && IFS= read -r tree_link &&
 			IFS= read -r shared && IFS= read -r shared_link
-	} <"$record/judged" && age && [ "$pid $start" = "$PPID $since" ] && in_time
+	} <"$record/judged" && age && [ "$start" = "$since" ] && in_time
 }
 
 # Where another hub grants, its word has an end, in seconds since the machine started.

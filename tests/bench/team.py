@@ -79,9 +79,8 @@ class _Line:
 
 def _commits(host: Host) -> Row:
     """A commit of one claimed file: in a repository of the team, and in one of this machine alone."""
-    home = host.home / "alone"
-    host.done("git", "init", "-q", home)
-    host.done("git", "commit", "-qm", "base", "--allow-empty", cwd=home)
+    home = host.repo.with_name("alone")
+    host.done("git", "clone", "-q", host.repo, home)
     host.done("synapse-git", "install", cwd=home)
     actions: dict[str, Action] = {}
     before: dict[str, Action] = {}
