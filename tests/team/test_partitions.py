@@ -14,9 +14,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 
+import msgspec
 import pytest
 
-from synapse_git.constants import RECEIPT_VALIDITY_SECONDS, REVOCATION_SECONDS
+from synapse_git.constants import HUB_AGENT, RECEIPT_VALIDITY_SECONDS, REVOCATION_SECONDS
+from synapse_hub import hubfile
 from tests.box import PROGRAMS
 from tests.faults.scale import LONG
 from tests.team.hosts import NAMESPACE, Host, heard, until
@@ -26,6 +28,7 @@ from tests.team.test_transfer import epochs, owner
 ROUNDS = 25
 PATHS = ("src/a.py", "docs/guide.md")
 MOVES = 6
+LETTERS = 15
 HARMS = ("none", "unplugged", "lossy", "mute owner", "mute edge", "killed owner", "killed edge")
 EXPECTED = {"", "SCOPE_CONFLICT", "OWNER_UNREACHABLE", "HUB_UNREACHABLE", "EXPIRED"}
 
@@ -167,6 +170,37 @@ def test_inv_cr_4_an_owner_that_was_taken_for_dead_comes_back(wired: Wired) -> N
         host.done("git", "reset", "-q", "--hard")
     assert a.synapse("team", "leave", NAMESPACE).code == 0
     until(lambda: claim(b, "docs", 4) == "", 60)
+
+
+def test_inv_dg_1_letters_wait_for_a_hub_that_fetches_them_whatever_fails(wired: Wired) -> None:
+    """The owner knows no address of it: each letter arrives once as long as it waits, and they in their order."""
+    net, (a, b) = wired
+    forget_address(a, "b")
+    chance = random.Random(3)
+    for number in range(LETTERS):
+        harm(net, wired.hosts, chance)
+        sent = a.synapse("send", "--to", "b/b", f"letter {number}", agent="a")
+        assert sent.code == 0, sent.text
+        time.sleep(chance.uniform(0, 1))
+        heal(net, wired.hosts)
+    until(partial(has_all, b), 90)
+
+
+def forget_address(host: Host, peer: str) -> None:
+    """Have its hub know the peer as one that does not listen."""
+    file = hubfile.read(str(host.state))
+    assert file is not None
+    peers = {**file.peers, peer: msgspec.structs.replace(file.peers[peer], url="", certificate="")}
+    hubfile.write(str(host.state), msgspec.structs.replace(file, peers=peers))
+    heard(host)
+
+
+def has_all(host: Host) -> bool:
+    """Do just the letters that were sent wait for its agent?"""
+    waiting = host.synapse("inbox", "--json", agent=host.name).json()["messages"]
+    bodies = [one["body"] for one in waiting if one["to"] and one["sender"] != HUB_AGENT]
+    assert bodies == sorted(set(bodies), key=lambda body: int(body.split()[1])), bodies
+    return len(bodies) == LETTERS
 
 
 def follows(host: Host) -> bool:
