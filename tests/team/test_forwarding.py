@@ -263,6 +263,8 @@ def test_strangers_and_what_hubs_do_not_ask_are_turned_away(team: Pair) -> None:
             assert await told(team, asking(CLAIM), signer=signer) == "NOT_AUTHORISED"
         letter = asking({"agent": "ben", "body": "hello"}, "/v2/messages")
         assert await told(team, letter, nonce="2") == "NOT_AUTHORISED"
+        note = asking({"agent": "ben", "namespace": NAMESPACE, "task_id": "t", "text": "done"}, "/v2/notes")
+        assert await told(team, note, nonce="4") == "NOT_AUTHORISED" and not team.a.rig.hub.state.board.notes
         nameless = asking(CLAIM)
         del nameless.headers["synapse-principal"]
         assert await told(team, nameless, nonce="3") == "INVALID_REQUEST"
