@@ -186,7 +186,7 @@ class Embassy:
         try:
             return await link.ask("POST", target, _JSON, raw, deadline_s=OWNER_DEADLINE_SECONDS)
         except Unreachable as error:
-            return unreachable(peer, str(error), after=error.sent)
+            return unreachable(peer, str(error), after=error.sent, grants=False)
 
     def report(self) -> None:
         """Have owners hear soon of what is on record here for them."""

@@ -125,11 +125,14 @@ def read(status: int, raw: bytes, headers: Mapping[str, str]) -> Reply:
     return Reply(status, raw, headers, document)
 
 
-def unreachable(owner: str, why: str, *, after: bool = False) -> Refusal:
-    """The refusal where the owner ``owner`` does not answer; ``after``: something may have been done all the same."""
+def unreachable(owner: str, why: str, *, after: bool = False, grants: bool = True) -> Refusal:
+    """The refusal where the hub ``owner`` does not answer.
+
+    ``after``: something may have been done all the same; ``grants``: is it asked as the owner of a namespace?
+    """
     more = " Whether it was done is not known; repeat it to be sure" if after else ""
     return Refusal(
         "OWNER_UNREACHABLE",
-        f"{owner}, which grants here, cannot be asked: {why}.{more}",
+        f"{owner}{', which grants here,' if grants else ''} cannot be asked: {why}.{more}",
         f"Wait until {owner} is back, or see how it stands: synapse-git team status",
     )
