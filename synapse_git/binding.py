@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 import time
 
-from synapse_git import address, content
+from synapse_git import address, record
 from synapse_git.constants import HOOK_DEADLINE_SECONDS
 from synapse_git.errors import CheckoutError, HubUnreachable
-from synapse_git.record import FOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,12 +41,23 @@ def of(env: Mapping[str, str], hub_id: str) -> Binding:
 
 
 def read(common_dir: str) -> Binding | None:
-    """That of the repository, None where nobody granted anything yet."""
-    try:
-        state, hub_id, socket = os.fsdecode(content.read(f"{common_dir}/{FOLDER}/{NAME}", 16384)).split("\0")
-    except (OSError, ValueError):
-        return None
-    return Binding(state, hub_id, socket)
+    """That of the repository, None where nobody granted anything yet.
+
+    Raises:
+        CheckoutError: it was written down, and neither copy can be read.
+    """
+    found, was_kept = record.recall(common_dir, NAME, _parsed)
+    if found is None and was_kept:
+        raise CheckoutError(
+            f"which hub grants in this repository cannot be read from {record.copies(common_dir, NAME)[0]}, so nobody "
+            "can tell whom to ask. If it is that of your usual HOME, have it written down anew: synapse-git install"
+        )
+    return found
+
+
+def _parsed(raw: bytes) -> Binding | None:
+    fields = os.fsdecode(raw).split("\0")
+    return Binding(*fields) if len(fields) == 3 and fields[1] and (fields[0] or fields[2]) else None
 
 
 def write(common_dir: str, made: Binding) -> None:
@@ -56,28 +66,21 @@ def write(common_dir: str, made: Binding) -> None:
     Raises:
         CheckoutError: the git dir cannot be written.
     """
-    target = f"{common_dir}/{FOLDER}/{NAME}"
-    draft = f"{target}.{os.getpid()}"
-    try:
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        with open(draft, "wb") as file:
-            file.write(os.fsencode(f"{made.state}\0{made.hub_id}\0{made.socket}"))
-        os.replace(draft, target)
-    except OSError as error:
-        raise CheckoutError(f"cannot write {target}: {error.strerror}. Make the git dir writable") from error
+    record.keep(common_dir, NAME, os.fsencode(f"{made.state}\0{made.hub_id}\0{made.socket}"))
 
 
 def confirm(env: Mapping[str, str], common_dir: str, hub_id: str) -> None:
     """The hub ``hub_id``, to which ``env`` leads, has granted in the repository. Raises as `write` does."""
     bound = read(common_dir)
-    if bound is None or bound.hub_id != hub_id:
+    if bound is None or bound.hub_id != hub_id or not os.path.lexists(record.copies(common_dir, NAME)[1]):
         write(common_dir, of(env, hub_id))
 
 
 def forget(common_dir: str) -> None:
     """The repository is anybody's again."""
-    if os.path.lexists(path := f"{common_dir}/{FOLDER}/{NAME}"):
-        os.unlink(path)
+    for path in record.copies(common_dir, NAME):
+        if os.path.lexists(path):
+            os.unlink(path)
 
 
 def under(env: Mapping[str, str], common_dir: str) -> Mapping[str, str]:
@@ -85,6 +88,7 @@ def under(env: Mapping[str, str], common_dir: str) -> Mapping[str, str]:
 
     Raises:
         HubUnreachable: that hub cannot be asked from here; who else could be knows nothing.
+        CheckoutError: which one it is cannot be read.
     """
     bound = read(common_dir)
     if bound is None:

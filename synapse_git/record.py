@@ -15,9 +15,16 @@ import os
 from synapse_git import content
 from synapse_git.errors import CheckoutError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
 FOLDER = "synapse"
 _ID_BYTES = 10
-_MOST_BYTES = 8192
+_MOST_BYTES = 16384
 
 
 def lookup(git_dir: str, name: str) -> str:
@@ -50,9 +57,10 @@ def ensure(git_dir: str, name: str) -> str:
         _write_if_stale(git_dir, name, identity)
         return identity
     copied = _read(git_dir, name) is not None
-    _write(_first(git_dir, name), _text(git_dir, os.urandom(_ID_BYTES).hex()), exclusive=not copied)
+    first, second = copies(git_dir, name)
+    _write(first, _text(git_dir, os.urandom(_ID_BYTES).hex()), exclusive=not copied)
     if identity := lookup(git_dir, name):
-        _write(_second(git_dir, name), _text(git_dir, identity))
+        _write(second, _text(git_dir, identity))
     return identity
 
 
@@ -63,13 +71,12 @@ def renew(git_dir: str, name: str) -> None:
 
 def put(git_dir: str, name: str, identity: str) -> None:
     """Have ``identity`` kept under ``name``, whatever was there. Raises as `ensure`."""
-    for target in (_first(git_dir, name), _second(git_dir, name)):
-        _write(target, _text(git_dir, identity))
+    keep(git_dir, name, _text(git_dir, identity))
 
 
 def _write_if_stale(git_dir: str, name: str, identity: str) -> None:
     wanted = _text(git_dir, identity)
-    if any(_raw(path) != wanted for path in (_first(git_dir, name), _second(git_dir, name))):
+    if any(_raw(path) != wanted for path in copies(git_dir, name)):
         put(git_dir, name, identity)
 
 
@@ -81,34 +88,47 @@ def _stands(path: str, device: int, inode: int) -> bool:
     return (there.st_dev, there.st_ino) == (device, inode)
 
 
-def _first(git_dir: str, name: str) -> str:
-    return f"{git_dir}/{FOLDER}/{name}"
+def copies(git_dir: str, name: str) -> tuple[str, str]:
+    """Where what is kept under ``name`` stands: in our folder, and outside of it."""
+    return f"{git_dir}/{FOLDER}/{name}", f"{git_dir}/{FOLDER}.{name}"
 
 
-def _second(git_dir: str, name: str) -> str:
-    return f"{git_dir}/{FOLDER}.{name}"
+def keep(git_dir: str, name: str, text: bytes) -> None:
+    """Have both copies under ``name`` hold ``text``. Raises as `ensure`."""
+    for target in copies(git_dir, name):
+        _write(target, text)
+
+
+def recall(git_dir: str, name: str, parsed: Callable[[bytes], T | None]) -> tuple[T | None, bool]:
+    """What is kept under ``name``, as ``parsed`` reads it; and was anything ever kept there?
+
+    The second copy takes the place of a first one that was lost. Raises as `ensure`.
+    """
+    first, second = copies(git_dir, name)
+    raw = _raw(first)
+    if raw and (found := parsed(raw)):
+        return found, True
+    spare = _raw(second)
+    if spare and (found := parsed(spare)):
+        if os.access(git_dir, os.W_OK):
+            _write(first, spare)
+        return found, True
+    return None, raw is not None or spare is not None
 
 
 def _read(git_dir: str, name: str) -> tuple[str, int, int, str] | None:
-    """What is kept under ``name``, None where nothing ever was. The second copy takes the place of a lost first.
+    """What is kept under ``name``, None where nothing ever was.
 
     Raises:
-        CheckoutError: neither can be read.
+        CheckoutError: neither copy can be read.
     """
-    first = _raw(_first(git_dir, name))
-    if first and (found := _parsed(first)):
-        return found
-    second = _raw(_second(git_dir, name))
-    if second and (found := _parsed(second)):
-        if os.access(git_dir, os.W_OK):
-            _write(_first(git_dir, name), second)
-        return found
-    if first is None and second is None:
-        return None
-    raise CheckoutError(
-        f"the id of this {name}, by which its claims are known, cannot be read from {_first(git_dir, name)}, so nobody "
-        "can tell what is held here. Get it back: synapse-git doctor --fix"
-    )
+    found, was_kept = recall(git_dir, name, _parsed)
+    if found is None and was_kept:
+        raise CheckoutError(
+            f"the id of this {name}, by which its claims are known, cannot be read from {copies(git_dir, name)[0]}, "
+            "so nobody can tell what is held here. Get it back: synapse-git doctor --fix"
+        )
+    return found
 
 
 def _raw(path: str) -> bytes | None:

@@ -25,11 +25,11 @@ def wanted(standings: Mapping[str, guard.Standing], layers: Mapping[str, Sequenc
 
 def bound(call: Call, here: Checkout) -> Finding | None:
     """Does another hub grant in this repository than this environment leads to?"""
-    bound = binding.read(here.outer.common_dir)
     try:
+        bound = binding.read(here.outer.common_dir)
         if bound is None or call.hub is call.env:
             return None
-    except HubUnreachable as error:
+    except (HubUnreachable, CheckoutError) as error:
         return Finding(False, str(error))
     usual = address.state_dir(call.env)
     return Finding(None, f"the hub of {bound.state or bound.socket} grants in this repository, not that of {usual}")
@@ -86,6 +86,8 @@ def watchers(call: Call, roots: Collection[str]) -> Iterator[Finding]:
             yield Finding(True, f"the watcher sees every change in {root}")
         elif watch["state"] == "degraded":
             yield Finding(None, f"the watcher in {root} may see changes late: {watch['reason']}")
+        elif "about to start" in watch["reason"]:
+            yield Finding(None, f"nobody watches {root} yet: {watch['reason']}")
         elif watch["reason"]:
             yield Finding(None, f"nobody watches {root}: {watch['reason']}", "synapse-git watch, and see what it says")
 

@@ -57,7 +57,7 @@ def _bind(call: Call, here: Checkout) -> None:
     common_dir = here.outer.common_dir
     try:
         hub = call.hub
-    except HubUnreachable:
+    except (HubUnreachable, CheckoutError):
         usual = address.state_dir(call.env)
         output.message(f"note: the hub that granted here cannot be asked; from now on that of {usual} grants")
         binding.forget(common_dir)

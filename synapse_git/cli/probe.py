@@ -130,10 +130,10 @@ def _must(argv: list[str], env: Mapping[str, str], cwd: str) -> None:
 
 def attempt(call: Call, here: Checkout | None) -> tuple[str, str]:
     """The proof, in ``here`` if given: what is wrong, '' if nothing is; and what to type."""
-    mend = "synapse-git install" if here else ""
     try:
-        return (in_worktree(call, here) if here else in_scratch(call)), mend
+        wrong = in_worktree(call, here) if here else in_scratch(call)
+        return wrong, "synapse-git install" if here else ""
     except SynapseError as error:
-        # No installing makes the owner of the namespace answer.
+        # No installing mends what stands in the way of trying; what does is said by the error.
         elsewhere = error.reason in ("OWNER_UNREACHABLE", "UNGOVERNED", "CONTESTED")
-        return f"the guard could not be tried: {error}", "synapse-git team status" if elsewhere else mend
+        return f"the guard could not be tried: {error}", "synapse-git team status" if elsewhere else ""

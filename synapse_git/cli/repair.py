@@ -7,7 +7,7 @@ import stat
 import time
 from contextlib import suppress
 
-from synapse_git import address, client, ending, exchange, explain, record, starter
+from synapse_git import address, binding, client, ending, exchange, explain, record, starter
 from synapse_git.cli import checkup, guard, register, submodules, worktrees
 from synapse_git.constants import CLIENT_DEADLINE_SECONDS
 from synapse_git.errors import CheckoutError, HubUnreachable, SynapseError
@@ -26,6 +26,7 @@ def mend(call: Call) -> Iterator[str]:
         yield from _modes(state)
         yield from _address(state, call.env)
         yield from _hub(call.env)
+    yield from _binding(call)
     yield from _identities(call)
     yield from _guards(call)
 
@@ -83,6 +84,23 @@ def _hub(env: Mapping[str, str]) -> Iterator[str]:
             yield f"the hub of version {version} is stopped; this version's starts when it is needed"
     except HubUnreachable:
         return  # found and told by the examination
+
+
+def _binding(call: Call) -> Iterator[str]:
+    """Which hub grants here is written down anew where the one that is asked first knows this very checkout."""
+    here = call.checkout_if_any()
+    if here is None:
+        return
+    common_dir = here.outer.common_dir
+    try:
+        binding.read(common_dir)
+    except CheckoutError:
+        with suppress(SynapseError):
+            known = client.query(call.env, "/v2/worktrees").document["worktrees"]
+            if here.tree() in {item["worktree"] for item in known}:
+                hub_id = client.query(call.env, "/v2/health").document["hub_id"]
+                binding.write(common_dir, binding.of(call.env, hub_id))
+                yield "which hub grants here could not be read; the one that knows this checkout is written down again"
 
 
 def _identities(call: Call) -> Iterator[str]:

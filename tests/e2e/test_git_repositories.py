@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.box import Box
-from tests.hooking import allowed, claim, refused, script
+from tests.hooking import GIT, allowed, claim, refused, script
 
 
 def _sparse(box: Box, *options: str) -> None:
@@ -84,6 +84,17 @@ def _borrowing(box: Box) -> None:
     box.cwd = box.cwd / "borrower"
 
 
+def _reftable(box: Box) -> None:
+    if GIT < (2, 45):
+        pytest.skip("this Git keeps references in files only")
+    box.env["GIT_DEFAULT_REF_FORMAT"] = "reftable"
+    box.cwd = box.init()
+    del box.env["GIT_DEFAULT_REF_FORMAT"]
+    assert (box.cwd / ".git/reftable").is_dir()
+    box.done("git", "worktree", "add", "-q", "../linked", "-b", "side")
+    box.cwd = box.cwd.parent / "linked"
+
+
 def _odd_name(box: Box) -> None:
     box.cwd = box.init("it's $HOME\n é")
 
@@ -102,6 +113,7 @@ KINDS: dict[str, Callable[[Box], None]] = {
     "core.worktree": _named_by_environment,
     "for many files": _for_many_files,
     "objects of another": _borrowing,
+    "references in tables": _reftable,
     "odd name": _odd_name,
 }
 

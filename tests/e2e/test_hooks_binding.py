@@ -61,6 +61,29 @@ def test_a_hub_that_is_out_of_reach_is_not_replaced(box: Box, repo: Path, stray:
     allowed(_commit(box, "src/a.py", stray))
 
 
+@pytest.mark.parametrize("left", [b"", b"\0\0", b"nonsense", None])
+def test_a_damaged_binding_leads_nobody_astray(box: Box, repo: Path, stray: dict[str, str], left: bytes | None) -> None:
+    """Its second copy is read; with neither, all refuse, also towards a hub that knows nothing, until it is mended."""
+    claim(box, "ana", "src/a.py")
+    copies = [repo / ".git/synapse/hub", repo / ".git/synapse.hub"]
+    whole = copies[0].read_bytes()
+    copies[0].unlink() if left is None else copies[0].write_bytes(left)
+    refused(_commit(box, "src/a.py", stray), "src/a.py")
+    assert [copy.read_bytes() for copy in copies] == [whole, whole]
+    if left is None:
+        return
+    for copy in copies:
+        copy.write_bytes(left)
+    for ended in (_commit(box, "src/a.py", stray), box.synapse("claim", "-t", "t2", "docs", agent="ben", env=stray)):
+        assert ended.code != 0 and "which hub grants" in ended.err and "synapse-git install" in ended.err, ended.text
+    if left:
+        allowed(box.synapse("install"))
+    else:
+        assert "fixed which hub grants here" in allowed(box.synapse("doctor", "--fix")).out
+    assert [copy.read_bytes() for copy in copies] == [whole, whole]
+    refused(_commit(box, "src/a.py", stray), "src/a.py")
+
+
 def test_a_named_hub_must_be_the_one_that_granted(box: Box, repo: Path, stray: dict[str, str]) -> None:
     """SYNAPSE_HUB may lead to it by another way, and not to another one."""
     claim(box, "ana", "src/a.py")
