@@ -45,6 +45,7 @@ QUICK = (
     "tests/team/test_receipts.py",
     "tests/team/test_forwarding.py",
     "tests/team/test_alike.py",
+    "tests/team/test_letters.py",
     "tests/team/test_resumed.py",
     "tests/team/test_reports.py",
     "tests/team/test_init.py",

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
+
+from websockets.sync.client import ClientConnection, connect
 
 from tests.team.hosts import NAMESPACE, Host, until
 from tests.watch.watching import watching
@@ -110,6 +116,37 @@ def test_agents_of_two_hosts_talk_to_each_other(team: tuple[Host, Host]) -> None
     assert b.synapse("send", "--to", "a/ana", "me", "--json", agent="a/cy").json()["reason"] == "NAME_OWNED"
 
 
+@contextmanager
+def session(host: Host, agent: str) -> Iterator[ClientConnection]:
+    """A session of the agent's at its own hub."""
+    line = socket.socket(socket.AF_UNIX)
+    line.connect(host.synapse("hub", "status", "--json").json()["socket"])
+    with connect("ws://hub/v2/session", sock=line, compression=None) as opened:
+        opened.send(json.dumps({"type": "register", "agent": agent}))
+        assert json.loads(opened.recv(5))["type"] == "welcome"
+        yield opened
+
+
+def test_sessions_on_two_hosts_talk_live(team: tuple[Host, Host]) -> None:
+    """What is said to an agent elsewhere is heard there as it comes; to nobody of that name in vain, which is said."""
+    a, b = team
+    until(lambda: peers(b)["a"]["standing"] == "following")
+    with session(a, "ana") as ana, session(b, "ben") as ben:
+        ben.send(json.dumps({"type": "chat", "to": "a/ana", "body": "may I", "client_msg_id": "m1"}))
+        sent = json.loads(ben.recv(5))
+        assert (sent["type"], sent["client_msg_id"], sent["delivered"]) == ("sent", "m1", True)
+        heard_there = json.loads(ana.recv(5))
+        assert (heard_there["sender"], heard_there["body"]) == ("b/ben", "may I")
+        ana.send(json.dumps({"type": "chat", "to": "b/ben", "body": "you may"}))
+        assert json.loads(ana.recv(5))["type"] == "sent"
+        reply = json.loads(ben.recv(5))
+        assert (reply["type"], reply["sender"], reply["body"]) == ("message", "a/ana", "you may")
+        a.stop_hub()
+        ben.send(json.dumps({"type": "chat", "to": "a/ana", "body": "and now", "client_msg_id": "m2"}))
+        refused = json.loads(ben.recv(10))
+        assert (refused["type"], refused["reason"], refused["client_msg_id"]) == ("refused", "OWNER_UNREACHABLE", "m2")
+
+
 def test_a_watcher_knows_what_is_held_on_other_hosts(team: tuple[Host, Host]) -> None:
     """A change here of what somebody holds there is told here, and its holder hears of it there."""
     a, b = team
@@ -120,6 +157,8 @@ def test_a_watcher_knows_what_is_held_on_other_hosts(team: tuple[Host, Host]) ->
         b.write("src/a.py", "over it\n")
         watch.until(watch.edits)
         assert watch.edits() == {"src/a.py": ""}
+    (seen,) = b.synapse("status", "--json").json()["worktrees"]
+    assert [edit["holders"][0]["owner"] for edit in seen["foreign_edits"]] == ["a/ana"]
     assert "somebody unknown changed src/a.py, held by a/ana (task login)" in b.synapse("log").out
     until(lambda: "somebody unknown changed src/a.py, which you hold for task login" in inbox(a, "ana"))
 

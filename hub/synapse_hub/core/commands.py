@@ -188,13 +188,18 @@ class RegisterWorktree(Command, frozen=True):
 
 
 class SendMessage(Acting, frozen=True, kw_only=True):
-    """``to`` None: to everyone. ``reached``: a session of the recipient is open now (Spec: INV-DG-3)."""
+    """``to`` None: to everyone. ``reached``: a session of the recipient is open now (Spec: INV-DG-3).
+
+    ``origin``, ``number``: as in `MessageSent`.
+    """
 
     to: str | None
     body: str
     client_msg_id: str | None = None
     client_timestamp: float | None = None
     reached: bool = False
+    origin: str = ""
+    number: int = 0
 
 
 class Acknowledge(Acting, frozen=True, kw_only=True):

@@ -58,6 +58,7 @@ class Mail(msgspec.Struct, frozen=True):
 
     ``letters`` and ``notices`` (those of the hub): number → recipient, for the bounds over all boxes. ``watermarks``:
     agent → the number up to which it has acknowledged. ``noticed``: recipient and what it was told about of late.
+    ``arrived``: origin and recipient → the number up to which another hub's letters are here.
     """
 
     chat: tuple[Message, ...] = ()
@@ -66,6 +67,12 @@ class Mail(msgspec.Struct, frozen=True):
     notices: Recent[int, str] = Recent()
     watermarks: Recent[str, int] = Recent()
     noticed: Recent[tuple[str, str], None] = Recent()
+    arrived: Recent[tuple[str, str], int] = Recent()
+
+    def arrived_upto(self, origin: str, to: str) -> int:
+        """Up to here what waited at ``origin`` for ``to`` is here; 0 if nothing is."""
+        found = self.arrived.get((origin, to))
+        return found[1] if found else 0
 
     def watermark(self, agent: str) -> int:
         """Up to here ``agent`` has acknowledged; 0 if it never has."""
@@ -117,7 +124,14 @@ def delivered(mail: Mail, seq: int, sent: MessageSent) -> Mail:
         first = next(at for at, one in enumerate(chat) if near(one.sent.at, sent.at, CHAT_RETENTION_SECONDS))
         return msgspec.structs.replace(mail, chat=chat[first:])
     mail = _enclosed(mail, message, sent.to)
+    if sent.origin:
+        mail = _arrived(mail, (sent.origin, sent.to), sent.at, sent.number)
     return _noted(mail, (sent.to, sent.about), sent.at) if sent.about else mail
+
+
+def _arrived(mail: Mail, way: tuple[str, str], at: float, number: int) -> Mail:
+    arrived = mail.arrived.put(way, at, number, keep_after=0.0, capacity=MAX_REMEMBERED_READERS)
+    return msgspec.structs.replace(mail, arrived=arrived)
 
 
 def _noted(mail: Mail, about: tuple[str, str], at: float) -> Mail:
@@ -189,13 +203,14 @@ class MailImage(msgspec.Struct, frozen=True):
     messages: list[Message] = []
     watermarks: list[tuple[str, float, int]] = []
     noticed: list[tuple[tuple[str, str], float, None]] = []
+    arrived: list[tuple[tuple[str, str], float, int]] = []
 
 
 def image(mail: Mail) -> MailImage:
     """``mail`` written down."""
     messages = [*mail.chat, *(message for box in mail.boxes.values() for message in box)]
     messages.sort(key=lambda message: message.seq)
-    return MailImage(messages, list(mail.watermarks.items()), list(mail.noticed.items()))
+    return MailImage(messages, list(mail.watermarks.items()), list(mail.noticed.items()), list(mail.arrived.items()))
 
 
 def restored(written: MailImage) -> Mail:
@@ -206,6 +221,8 @@ def restored(written: MailImage) -> Mail:
     mail = msgspec.structs.replace(mail, noticed=Recent())
     for about, at, _ in written.noticed:
         mail = _noted(mail, about, at)
+    for way, at, number in written.arrived:
+        mail = _arrived(mail, way, at, number)
     watermarks = mail.watermarks
     for agent, at, seq in written.watermarks:
         watermarks = watermarks.put(agent, at, seq, keep_after=0.0, capacity=MAX_REMEMBERED_READERS)

@@ -17,8 +17,11 @@ from synapse_hub.core.state import State
 def decide_send(state: State, command: SendMessage, now: float) -> Outcome:
     """Stamp the message with ``now`` and keep it for those concerned. Spec: INV-CK-1.
 
-    Refuses with QUOTA_EXCEEDED where it could be kept only by forgetting another that was promised to be.
+    What another hub kept for its recipient is kept once, whatever that one repeats. Refuses with QUOTA_EXCEEDED where
+    it could be kept only by forgetting another that was promised to be.
     """
+    if command.origin and command.number <= state.mail.arrived_upto(command.origin, command.to or ""):
+        return Decided([], {"timestamp": now, "delivered": False})
     full = _full(state.mail, command.to, now) if command.to is not None else None
     if full:
         return full
@@ -30,6 +33,8 @@ def decide_send(state: State, command: SendMessage, now: float) -> Outcome:
         client_msg_id=command.client_msg_id,
         client_timestamp=command.client_timestamp,
         delivered=command.reached,
+        origin=command.origin,
+        number=command.number,
     )
     return Decided([event], {"timestamp": now, "delivered": command.reached})
 

@@ -26,7 +26,7 @@ async def send(desk: Desk, request: Request) -> Response:
     """``POST /v2/messages``; ``seq`` of the answer is the message's number."""
     raw, body = await read(request, MessageBody)
     sender = named(desk, request, body.agent)
-    if not peer(request) and (host := _host(desk, body.to)):
+    if not peer(request) and (host := host_of(desk, body.to)):
         admit(request, desk.hub.state, sender, desk.hub.now())
         found = await desk.embassy.ask(host, "/v2/messages", raw)
         if isinstance(found, Refusal):
@@ -39,7 +39,7 @@ async def send(desk: Desk, request: Request) -> Response:
     return answer.of(await desk.transact(message_command(desk, body, session(request))))
 
 
-def _host(desk: Desk, to: str | None) -> str:
+def host_of(desk: Desk, to: str | None) -> str:
     """The hub whose agent ``to`` is, '' if it is this one's or can be told only when it asks."""
     hub, _, name = (to or "").partition("/")
     entry = desk.team.settled.peers.get(hub)

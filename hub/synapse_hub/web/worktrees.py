@@ -12,6 +12,7 @@ from synapse_git.errors import InvalidScope
 from synapse_git.protocol.guard import WorktreeBody
 from synapse_git.protocol.path import WirePath, from_wire
 from synapse_hub.core import overlap
+from synapse_hub.core.claim import TaskKey
 from synapse_hub.core.commands import RegisterWorktree
 from synapse_hub.core.events.guard import ForeignEditSeen, WorktreeRegistered
 from synapse_hub.core.state import State
@@ -71,7 +72,7 @@ def _document(desk: Desk, state: State, worktree: str, now: float) -> dict[str, 
             "reason": watch.reason or _why_off(state, entry, watch.state),
             "foreground": watch.foreground,
         },
-        "foreign_edits": [_foreign(event) for event in _still_foreign(state, worktree, now)],
+        "foreign_edits": [_foreign(event) for event in _still_foreign(desk, worktree, now)],
     }
 
 
@@ -84,18 +85,24 @@ def _why_off(state: State, entry: WorktreeRegistered, watched: str) -> str:
     return "the watcher is about to start" if inhabited(state, entry) else "nobody holds anything there"
 
 
-def _still_foreign(state: State, worktree: str, now: float) -> list[ForeignEditSeen]:
+def _still_foreign(desk: Desk, worktree: str, now: float) -> list[ForeignEditSeen]:
     """Edits in scopes that are held to this day, newest last."""
     return [
         event
-        for _, at, event in state.foreign_edits.items()
+        for _, at, event in desk.hub.state.foreign_edits.items()
         if event.worktree == worktree
         and at > now - FOREIGN_EDIT_SHOWN_SECONDS
-        and any(
-            (claim := state.live((one.namespace, one.task_id), now)) and claim.owner == one.owner
-            for one in event.holders
-        )
+        and any(_holds(desk, (one.namespace, one.task_id), one.owner, now) for one in event.holders)
     ]
+
+
+def _holds(desk: Desk, key: TaskKey, owner: str, now: float) -> bool:
+    """Does ``owner`` hold the task, as far as is known here? On another machine it does by what its hub told."""
+    state = desk.hub.state
+    claim = state.live(key, now) or state.team.held(key, now)
+    if claim is not None:
+        return claim.owner == owner
+    return any(told.owner == owner for one in desk.embassy.observed.values() if (told := one.view.held(key, now)))
 
 
 def _foreign(event: ForeignEditSeen) -> dict[str, Any]:

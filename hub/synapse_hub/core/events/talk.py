@@ -10,7 +10,8 @@ class MessageSent(Event, frozen=True, tag="message_sent"):
 
     ``delivered``: a session of the recipient was open then, which says nothing about its being read.
     ``client_timestamp`` is the sender's word and orders nothing. ``about``: of the hub's own, what is not to be said
-    again for a while.
+    again for a while. ``origin``, ``number``: of one that another hub kept for its recipient, which hub that was and
+    under which number, by which a copy is known.
     """
 
     sender: str
@@ -20,6 +21,8 @@ class MessageSent(Event, frozen=True, tag="message_sent"):
     client_timestamp: float | None = None
     delivered: bool = False
     about: str = ""
+    origin: str = ""
+    number: int = 0
 
 
 class MessageAcknowledged(Event, frozen=True, tag="message_acknowledged"):

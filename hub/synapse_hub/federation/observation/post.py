@@ -1,7 +1,6 @@
 """Letters that wait at a peer for agents of this hub: put into their boxes here, then acknowledged there.
 
-At least once, as all talk (Spec: INV-DG-1): each has its number at the peer as ``client_msg_id``, by which a copy is
-known.
+Each has its number at the peer, by which a copy is known, whether its recipient has read the first by then or not.
 """
 
 from __future__ import annotations
@@ -40,13 +39,23 @@ class Post:
         name = f"{self._peer}:{letter.seq}"
         if not _text(letter.to, MAX_NAME_BYTES) or not letter.body.strip():
             return
-        if not any(one.sent.client_msg_id == name for one in self._hub.state.mail.box(letter.to)):
-            body = letter.body.encode()[:MAX_MESSAGE_BYTES].decode(errors="ignore")
-            command = SendMessage(agent=self._sender(letter), to=letter.to, body=body, client_msg_id=name)
-            answered = await self._transact(command)
-            if isinstance(answered.outcome, Refusal):
-                raise Unreachable(f"what waits there for {letter.to} has no room here: {answered.outcome.detail}")
+        command = SendMessage(
+            agent=self._sender(letter),
+            to=letter.to,
+            body=letter.body.encode()[:MAX_MESSAGE_BYTES].decode(errors="ignore"),
+            client_msg_id=name,
+            origin=self._origin(),
+            number=letter.seq,
+        )
+        answered = await self._transact(command)
+        if isinstance(answered.outcome, Refusal):
+            raise Unreachable(f"what waits there for {letter.to} has no room here: {answered.outcome.detail}")
         self._due[letter.to] = letter.seq
+
+    def _origin(self) -> str:
+        """A hub that lost all it had counts from the beginning again, and has another key."""
+        peer = self._team.settled.peers.get(self._peer)
+        return f"{self._peer} {peer.key if peer else ''}"
 
     def _sender(self, letter: Letter) -> str:
         """The peer speaks for agents that are called its own here, and for the hub as it does itself."""

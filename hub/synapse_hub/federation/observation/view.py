@@ -132,6 +132,12 @@ class View:
         found = map(self._here, self._shown.covering(namespace, worktree, path))
         return [claim for claim in found if claim.lease_expires_at > now]
 
+    def held(self, key: TaskKey, now: float) -> ClaimHeld | None:
+        """The claim on a task as far as this tells at ``now``."""
+        claim = self._shown.claims.get(key)
+        told = claim and self._here(claim)
+        return told if told and told.lease_expires_at > now else None
+
     def claims(self, now: float) -> Iterator[ClaimHeld]:
         """What is held as far as this tells at ``now``, times by this hub's clock."""
         return (told for claim in self._shown.claims.values() if (told := self._here(claim)).lease_expires_at > now)

@@ -38,7 +38,7 @@ from synapse_hub.core.outcome import Refusal
 from synapse_hub.hub import Answered
 from synapse_hub.web.answer import problem_document
 from synapse_hub.web.desk import Desk, Rejected, digest
-from synapse_hub.web.messages import message_command
+from synapse_hub.web.messages import host_of, message_command
 from synapse_hub.web.party import named, principal
 from synapse_hub.web.session import proof
 from synapse_hub.web.session.pace import Pace
@@ -152,7 +152,7 @@ class _Conversation:
     async def _chat(self, link: Link, frame: ChatFrame) -> None:
         body = MessageBody(
             agent=link.agent,
-            to=frame.to,
+            to=frame.to and self._desk.team.addressed("", frame.to),
             body=frame.body,
             client_msg_id=frame.client_msg_id,
             client_timestamp=frame.client_timestamp,
@@ -162,7 +162,20 @@ class _Conversation:
         except Rejected as rejected:
             await self._refuse(rejected.refusal, client_msg_id=frame.client_msg_id)
         else:
-            await self._decided("sent", await self._desk.transact(command), client_msg_id=frame.client_msg_id)
+            if host := host_of(self._desk, command.to):
+                await self._carry(host, body)
+            else:
+                await self._decided("sent", await self._desk.transact(command), client_msg_id=frame.client_msg_id)
+
+    async def _carry(self, host: str, body: MessageBody) -> None:
+        """To an agent of another hub's, which answers."""
+        found = await self._desk.embassy.ask(host, "/v2/messages", msgspec.json.encode(body))
+        if isinstance(found, Refusal):
+            await self._refuse(found, client_msg_id=body.client_msg_id)
+        else:
+            document = found.document | {"client_msg_id": body.client_msg_id}
+            kind = "refused" if found.reason else "sent"
+            await self._say(kind, document, int(document["seq"]), float(document["now"]))
 
     async def _decided(self, kind: str, answered: Answered, **members: Any) -> None:
         if isinstance(answered.outcome, Refusal):
