@@ -15,7 +15,7 @@ from synapse_git import address
 from tests.box import Box
 from tests.faults.scale import LONG, times
 from tests.hooking import claim
-from tests.watch.watching import HASTY, SETTLED_S, Watching, watching
+from tests.watch.watching import HASTY, SETTLED_S, Watching, settled, watching
 
 LINUX = sys.platform == "linux"
 
@@ -110,8 +110,7 @@ def test_a_checkout_of_many_files_is_one_settled_verdict(box: Box, place: Path) 
         box.write("src/a.py", "by whom?\n", cwd=place)
         watch.until(watch.edits)
         box.done("git", "checkout", "-q", "main")
-        time.sleep(2 * SETTLED_S)
-        assert watch.edits() == {"src/a.py": ""}
+        assert settled(box, watch) == {"src/a.py": ""}
         assert [one["files"] for one in watch.said if one["kind"] == "moved"] in ([count], [count, count])
 
 
@@ -151,8 +150,7 @@ def test_a_linked_worktree_is_watched_for_itself(box: Box, place: Path) -> None:
         box.done("git", "reset", "-q", "--hard", "HEAD~1", cwd=linked)
         box.write("src/b.py", cwd=linked)
         watch.until(watch.edits)
-        time.sleep(SETTLED_S)
-        assert watch.edits() == {"src/b.py": ""}
+        assert settled(box, watch, linked) == {"src/b.py": ""}
 
 
 def test_what_git_ignores_is_nobodys_business_unless_it_is_tracked(box: Box, place: Path) -> None:
@@ -166,8 +164,7 @@ def test_what_git_ignores_is_nobodys_business_unless_it_is_tracked(box: Box, pla
         box.write("src/a.o", cwd=place)
         box.write("src/tracked.o", "again\n", cwd=place)
         watch.until(watch.edits)
-        time.sleep(SETTLED_S)
-        assert watch.edits() == {"src/tracked.o": ""}
+        assert settled(box, watch) == {"src/tracked.o": ""}
 
 
 def test_any_name_that_git_can_store_is_seen(box: Box, place: Path) -> None:

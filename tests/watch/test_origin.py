@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from synapse_git import identity
 from tests.box import Box
 from tests.hooking import claim
 from tests.tools.harness import Session
-from tests.watch.watching import Watching, watching
+from tests.watch.watching import settled, watching
 
 
 @pytest.fixture
@@ -27,14 +26,6 @@ def held(box: Box, repo: Path) -> Path:
     claim(box, "ana", "src", task="t1")
     claim(box, "bo", "docs", task="t2")
     return repo
-
-
-def settled(box: Box, watch: Watching) -> dict[str, str]:
-    """What was told, once everything before is settled: a change that nobody owns up to comes last."""
-    marker = f"src/marker-{time.monotonic_ns()}"
-    box.write(marker)
-    watch.until(lambda: marker in watch.edits())
-    return {path: by for path, by in watch.edits().items() if "marker" not in path}
 
 
 def test_what_git_puts_there_and_takes_back_is_nobodys_edit(box: Box, held: Path) -> None:
