@@ -24,7 +24,7 @@ def library() -> str:
 
 
 class Clock:
-    """The clocks that a host's hub goes by: of the wall only, or with ``all`` those as well that count since boot.
+    """The clocks that a host's hub goes by: of the wall only, or with ``every`` those as well that count since boot.
 
     Use it as a context manager: the hub runs meanwhile.
     """
