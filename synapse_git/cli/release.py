@@ -9,7 +9,7 @@ from synapse_git.errors import EXIT_REFUSED, Refused, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from synapse_git.cli.call import Call
@@ -23,7 +23,7 @@ def run(call: Call) -> int:
         raise UsageError("--force and --reason TEXT go together: the holder is told why")
     if call.flag("all"):
         return _all(call, agent)
-    claim = _taken(call) if call.flag("force") else _own(call, agent)
+    claim = _taken(call) if call.flag("force") else _meant(call, lambda: target.chosen(call, agent))
     reply = _give_back(call, agent, claim)
     if call.json:
         output.raw(reply.raw)
@@ -41,10 +41,10 @@ def _give_back(call: Call, agent: str, claim: Mapping[str, Any]) -> Reply:
     return client.command(call.hub, "/v2/release", body)
 
 
-def _own(call: Call, agent: str) -> Mapping[str, Any]:
-    """As `target.chosen`; of a task that is not known here, another hub may have granted it without an answer."""
+def _meant(call: Call, find: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
+    """What ``find`` finds; of a task that is not known here, the hub that grants may know more."""
     try:
-        return target.chosen(call, agent)
+        return find()
     except Refused as refusal:
         place = call.checkout_if_any()
         if refusal.reason != "NOT_HELD" or not call.text("task") or place is None or not place.owned_elsewhere():
@@ -52,11 +52,11 @@ def _own(call: Call, agent: str) -> Mapping[str, Any]:
         return {"task_id": call.text("task"), "namespace": place.namespace()}
 
 
-def _taken(call: Call) -> dict[str, Any]:
+def _taken(call: Call) -> Mapping[str, Any]:
     """Whosever claim it is that is taken away: it has to be named."""
     if not (task := call.text("task")):
         raise UsageError("say which task to take away: -t TASK")
-    return target.anyones(call, task)
+    return _meant(call, lambda: target.anyones(call, task))
 
 
 def _all(call: Call, agent: str) -> int:

@@ -202,3 +202,21 @@ def test_nothing_goes_back_under_an_edit_through_another_hub_either(team: Pair) 
             assert (await side.ask("/v2/release", task, synapse_unedited_since=later)).status_code == 200
 
     asyncio.run(turn())
+
+
+def test_every_answer_about_a_claim_says_whose_word_it_is(team: Pair) -> None:
+    """Receipts of one hub's are told by it from another's: whatever it was asked for."""
+
+    async def turn() -> None:
+        whose = team.a.rig.hub.hub_id
+        for side, namespace in ((team.a, AT_HOME), (team.b, NAMESPACE)):
+            task = {"task_id": "t", "agent": "ann", "namespace": namespace}
+            assert (await side.ask("/v2/claim", task | {"paths": ["src"]})).json()["hub_id"] == whose
+            (beating,) = (await side.ask("/v2/heartbeat", {"agent": "ann"})).json()["claims"]
+            edit = {"agent": "ann", "namespace": namespace, "worktree": "wt:1", "paths": ["b"], "claim": True}
+            taken = (await side.ask("/v2/guard", edit | {"action": "edit"})).json()["claim"]
+            assert beating["hub_id"] == taken["hub_id"] == whose
+        await team.b.desk.embassy.settled()
+        assert {one.hub_id for one in team.b.rig.hub.state.team.receipts.values()} == {whose}
+
+    asyncio.run(turn())

@@ -87,6 +87,9 @@ def test_a_holder_on_another_host_is_told_what_concerns_it(team: tuple[Host, Hos
     until(lambda: b.synapse("renew", "-t", "docs", agent="ben").code == 0, 3.0)
     until(lambda: "a/ana handed task docs" in inbox(b, "ben"))
     assert "nothing waits" in inbox(b, "cy")
+    a.done("synapse-git", "claim", "src", "-t", "late", agent="ana")
+    b.done("synapse-git", "release", "-t", "late", "--force", "--reason", "gone home", agent="ben")
+    assert a.synapse("show", "late").code == 1 and "b/ben took task late" in inbox(a, "ana")
 
 
 def test_an_override_is_told_to_the_holder_at_the_owner(team: tuple[Host, Host]) -> None:

@@ -17,6 +17,7 @@ from synapse_hub.hub import Answered
 from synapse_hub.web import answer
 from synapse_hub.web.desk import Desk, admit, disconnected
 from synapse_hub.web.key import given_key
+from synapse_hub.web.party import peer
 
 if TYPE_CHECKING:
     from synapse_hub.federation.link import Reply
@@ -56,12 +57,14 @@ async def extended(desk: Desk, request: Request, agent: str, answered: Answered)
 
     Refused where one of them cannot be told: a lease must not end in silence.
     """
-    if request.scope.get("synapse.peer_hub") or isinstance(answered.outcome, Refusal):
+    if isinstance(answered.outcome, Refusal):
         return answer.of(answered)
-    found = await desk.embassy.extend(agent)
-    if isinstance(found, Refusal):
-        return answer.problem(found, answered.seq, answered.now)
-    claims = [*answered.outcome.answer["claims"], *found]
+    claims = [claim | {"hub_id": desk.hub.hub_id} for claim in answered.outcome.answer["claims"]]
+    if not peer(request):
+        found = await desk.embassy.extend(agent)
+        if isinstance(found, Refusal):
+            return answer.problem(found, answered.seq, answered.now)
+        claims += found
     return answer.document({"claims": claims}, answered.seq, answered.now)
 
 

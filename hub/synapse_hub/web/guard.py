@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import msgspec
@@ -110,10 +110,12 @@ async def _claim(desk: Desk, request: Request, question: Question, paths: tuple[
         unclaimed=question.unclaimed,
     )
     answered = await desk.transact(command)
-    headers = {"Synapse-Hub": desk.hub.hub_id}
+    headers, members = {"Synapse-Hub": desk.hub.hub_id}, dict[str, Any]()
     if isinstance(answered.outcome, Decided):
         headers["Synapse-Verdict"] = answered.outcome.answer["verdict"]
-    return answer.of(answered, headers | _unlisted(desk, question))
+        if taken := answered.outcome.answer.get("claim"):
+            members["claim"] = taken | {"hub_id": desk.hub.hub_id}
+    return answer.of(answered, headers | _unlisted(desk, question), **members)
 
 
 def _unlisted(desk: Desk, question: Question) -> dict[str, str]:
