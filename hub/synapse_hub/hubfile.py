@@ -17,6 +17,7 @@ from synapse_git.constants import MAX_NAME_BYTES
 NAME = "hub.toml"
 _MAX_BYTES = 1_048_576
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+ID_FORM = "up to 63 letters, digits, dots and dashes"
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -71,6 +72,11 @@ class HubFile(msgspec.Struct, frozen=True):
     namespaces: dict[str, Namespace] = {}
 
 
+def names_a_hub(text: str) -> bool:
+    """May a hub be called so?"""
+    return _ID.fullmatch(text) is not None
+
+
 def read(directory: str) -> HubFile | None:
     """The file in ``directory``, or None if there is none. Raises: HubFileBroken."""
     path = os.path.join(directory, NAME)
@@ -112,7 +118,7 @@ def parse(text: str) -> HubFile:
         raise Wrong(f"{unknown[0]} is none of {', '.join(sorted(known))}", unknown[0])
     hub_id = document.get("id", "")
     if not isinstance(hub_id, str) or (hub_id and not _ID.fullmatch(hub_id)):
-        raise Wrong("id is up to 63 letters, digits, dots and dashes", "id")
+        raise Wrong(f"id is {ID_FORM}", "id")
     file = HubFile(
         hub_id,
         _place(document, "loopback"),
@@ -170,7 +176,7 @@ def _check(file: HubFile) -> None:
         raise Wrong("a hub with peers or namespaces needs an id")
     for name, peer in file.peers.items():
         if not _ID.fullmatch(name) or name == file.id:
-            raise Wrong(f"a peer's name is its id, not {name!r}", name)
+            raise Wrong(f"a peer's name is its id, {ID_FORM}, and another than this hub's: {name!r} is none", name)
         if peer.url and not (peer.url.startswith("https://") and peer.certificate):
             raise Wrong(f"[peers.{name}]: url is https://HOST:PORT, and needs the peer's certificate", name, "url")
     for name, namespace in file.namespaces.items():

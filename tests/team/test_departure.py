@@ -27,7 +27,8 @@ def test_who_is_removed_may_ask_no_more(team: tuple[Host, Host]) -> None:
     assert "team status" in a.synapse("team", "remove", NAMESPACE, "nobody").text
     removed = a.synapse("team", "remove", NAMESPACE, "b", "--json")
     assert removed.json()["released"] == ["login"]
-    assert b.synapse("claim", "docs", "--json", agent="ben").json()["reason"] == "NOT_AUTHORISED"
+    refused = b.synapse("claim", "docs", "--json", agent="ben").json()
+    assert refused["reason"] == "NOT_AUTHORISED" and "team join" in refused["fix"]
     assert b.commit("docs/guide.md", "ben").code == 1
 
 

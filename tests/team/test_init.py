@@ -125,6 +125,19 @@ def test_paths_are_given_one_holder_only_where_nobody_disagrees(beginner: Beginn
     play(turn())
 
 
+def test_a_hub_is_renamed_as_long_as_nobody_knows_it_and_by_a_name_only(beginner: Beginner) -> None:
+    """After a beginning that failed, say; what is no name is refused before anything happens."""
+
+    async def turn() -> None:
+        assert "is no name of a hub" in (await beginner.init(name="b ad"))["detail"]
+        assert "called a already" in (await beginner.init(name="other"))["detail"]
+        beginner.a.knows(HubFile(id="a"))
+        beginner.a.rig.answer(FreeNamespace(namespace=NAMESPACE))
+        assert (await beginner.init(name="other"))["id"] == "other"
+
+    play(turn())
+
+
 def test_tasks_may_exclude_each_other_first_and_paths_later(beginner: Beginner) -> None:
     """Within one checkout claims stay in it; when paths come to have one holder everywhere, they move."""
 

@@ -22,6 +22,12 @@ from synapse_hub.federation.nonces import Nonces
 
 __all__ = ["SignedRequest", "Signer", "verify"]
 
+_STRANGER = (
+    "Only hubs of its team are served. One that was removed joins anew with a token of the owner's: "
+    "synapse-git team join URL"
+)
+_CLOCKS = "Send it again. If that does not help, set the clocks of both machines right: timedatectl"
+
 
 class Signer(msgspec.Struct, frozen=True):
     """Who signs: ``key_id`` is the hub's id, under which the others know its key."""
@@ -81,14 +87,14 @@ def _outside(proof: Proof, now: float, started: float) -> Refusal | None:
     if proof.signed_at() < started:
         if now < started:
             return _set_back("before this hub started")
-        what = "was signed before this hub started"
+        what = "was signed before the hub that it is for started"
     elif created < now - DEFAULT_MESSAGE_AUTH_WINDOW_SECONDS:
         what = f"was signed {now - created:.1f} s ago, and {DEFAULT_MESSAGE_AUTH_WINDOW_SECONDS:g} s is the limit"
     elif created > now + DEFAULT_MESSAGE_AUTH_FUTURE_SKEW_SECONDS:
-        what = f"is from {created - now:.1f} s ahead of this hub's clock"
+        what = f"is from {created - now:.1f} s ahead of the clock here"
     else:
         return None
-    return Refusal("EXPIRED", f"the request {what}", "Send it again; set the clocks of both machines right")
+    return Refusal("EXPIRED", f"the request of {proof.key_id} {what}", _CLOCKS)
 
 
 def _set_back(when: str) -> Refusal:
@@ -100,6 +106,4 @@ def _set_back(when: str) -> Refusal:
 
 
 def _unproved(why: str) -> Refusal:
-    return Refusal(
-        "NOT_AUTHORISED", f"the request does not prove who sent it: {why}", "Only hubs that joined this one are served"
-    )
+    return Refusal("NOT_AUTHORISED", f"the request does not prove who sent it: {why}", _STRANGER)

@@ -175,6 +175,10 @@ def named(desk: Desk, name: str) -> HubFile:
 
     if desk.team.broken:
         raise Rejected("INVALID_REQUEST", desk.team.broken)
+    if name and not hubfile.names_a_hub(name):
+        raise Rejected(
+            "INVALID_REQUEST", f"{name!r} is no name of a hub", f"Name it with {hubfile.ID_FORM}: --name NAME"
+        )
     file = desk.team.settled
     if name and name != file.id and (file.peers or file.namespaces):
         raise Rejected("INVALID_REQUEST", f"this hub is called {file.id} already", "Leave out --name")
