@@ -40,8 +40,8 @@ actors = st.builds(
 
 
 def refused(ended: Result) -> bool:
-    """Was it the guard that stopped it?"""
-    return ended.code != 0 and "SCOPE_CONFLICT" in ended.err
+    """Was it the guard that stopped it? What was overridden is mentioned as well, and may stop for another reason."""
+    return ended.code != 0 and "SCOPE_CONFLICT: " in ended.err
 
 
 def _make_room(root: Path, path: str) -> None:
