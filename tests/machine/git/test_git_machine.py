@@ -51,16 +51,15 @@ class GitMachine(Checkouts):
         who=actors,
         paths=several,
         kind=st.sampled_from(KINDS),
-        form=st.sampled_from(["-q", "-qn", "-q --amend", "-q --fixup HEAD", "-q -a", "-q -i --"]),
+        form=st.sampled_from(["-q", "-qn", "-q --amend", "-q --fixup HEAD", "-q -a"]),
     )
     def commit(self, who: Actor, paths: list[str], kind: str, form: str) -> None:
         """What is staged, with or without hooks to verify it."""
         for path in paths:
             self._change(who.place, path, kind)
-        self._commit(who, *form.split(), *(paths[:1] if form.endswith("--") and kind == "edit" else []))
+        self._commit(who, *form.split())
 
     def _commit(self, who: Actor, *words: str) -> None:
-        words = tuple(word for word in words if word != "--") if words[-1:] == ("--",) else words
         before, begun = self.oracle.ask(who.place, "status", "--porcelain"), self.oracle.head(who.place)
         options = [] if "--fixup" in words else ["-m", "x"]
         ended = self.perform(who, "commit", *options, *words, due=self.oracle.staged(who.place))
@@ -69,13 +68,13 @@ class GitMachine(Checkouts):
             self.give_up(who.place, ended, begun)
         self.tidy(who.place)
 
-    @rule(who=actors, paths=several, form=st.sampled_from(["--", "-o --", "-p --"]))
+    @rule(who=actors, paths=several, form=st.sampled_from(["--", "-o --", "-i --", "-p --"]))
     def commit_named(self, who: Actor, paths: list[str], form: str) -> None:
         """One path of those that were changed, with the others staged or not."""
         self.write(who.place, paths)
         if form != "-p --":
             self.git(who.place, "add", *paths[1:])
-        changed = self.oracle.differ(who.place, "HEAD", "--", paths[0])
+        changed = self.oracle.differ(who.place, "HEAD", "--", *(paths if form == "-i --" else paths[:1]))
         command = ["commit", "-q", "-m", "x", *form.split(), paths[0]]
         self.perform(who, *command, due=Touched(changed, changed), stdin="y\n" * 5)
         self.tidy(who.place)
