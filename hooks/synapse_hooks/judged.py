@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
 _NAME = "judged"
 _INDEX = "judged-index"
-# What the shims keep of one Git process: which directory of hooks is displaced, and that its commit was refused.
-_SHIMS = ("displaced", "refused")
+# What the shims keep of one Git process: which directory of hooks is displaced, that its commit was refused, and which
+# index a hook of others' was given.
+_GIVEN = "given"
+_SHIMS = ("displaced", "refused", _GIVEN)
 SETTLE = "settle"
 """A file in a git dir: claims are to go back here, so the hook that comes after a commit has something to do."""
 
@@ -110,6 +112,9 @@ class Judgement:
             # The time of the index that was judged: by it the shims see one that was rewritten in its place since.
             os.utime(draft, ns=(self._stamp, self._stamp))
             os.replace(draft, f"{self._folder}/{_NAME}")
+            # The verdict is on what that hook has left.
+            if os.path.lexists(given := f"{self._folder}/{_GIVEN}"):
+                os.unlink(given)
         except OSError:
             pass
 

@@ -54,9 +54,26 @@ same_age() {
 	! [ "$record/judged-index" -nt "$record/judged" ] && ! [ "$record/judged" -nt "$record/judged-index" ]
 }
 
+# The hook that was here before is run by this one and may stage something. Neither place nor time of the index tells,
+# since it may write into the file and put the time back, so what it was given is noted.
+note_content() {
+	age
+	[ ! -d "$record" ] || printf '%s\n' "$PPID" "$since" "$(content "$1")" 2>/dev/null >"$record/given"
+}
+
+unchanged() {
+	[ -f "$record/given" ] || return 0
+	{ IFS= read -r pid && IFS= read -r start && IFS= read -r given; } <"$record/given"
+	[ "$pid $start" != "$PPID $since" ] || { [ -n "$given" ] && [ "$given" = "$(content "$index")" ]; }
+}
+
+content() {
+	cksum <"${GIT_INDEX_FILE:-$1}" 2>/dev/null
+}
+
 # That hook passed. Is it still the same index, and was nothing granted since?
 settled() {
-	recall && [ "${GIT_INDEX_FILE:-$index}" -ef "$record/judged-index" ] && same_age &&
+	recall && [ "${GIT_INDEX_FILE:-$index}" -ef "$record/judged-index" ] && same_age && unchanged &&
 		[ "$shared" -ef "$shared_link" ] || return 1
 	if [ -n "$tree" ]; then [ "$tree" -ef "$tree_link" ]; else [ ! -e "$record/worktree" ]; fi
 }
@@ -133,20 +150,6 @@ judge() {
 	status=$?
 	[ $status -ne 10 ] || refuse
 	[ $status -eq 0 ] || broken "the check ended with status $status"
-}
-
-# The hook that was here before may stage something, and Git reads the index again after it. Neither its time nor its
-# place tells: a hook may write into the file and put the time back.
-judge_around() {
-	before=$(content)
-	"$next" "$@" || exit
-	after=$(content)
-	[ -n "$before" ] && [ "$before" = "$after" ] || judge "$@"
-	exit 0
-}
-
-content() {
-	cksum <"${GIT_INDEX_FILE:-${GIT_DIR:-.git}/index}" 2>/dev/null
 }
 
 # Most updates of references concern no checkout: those pass without starting Python.
@@ -289,8 +292,8 @@ fi
 case $moment in
 index)
 	settled || { ! refused || exit 1; judge "$@"; }
-	# From here on Git makes a commit of what it has read.
-	[ -z "$next" ] || [ "$name" = prepare-commit-msg ] || judge_around "$@"
+	# Only after this one does Git read the index again.
+	[ -z "$next" ] || [ "$name" != pre-commit ] || note_content "${GIT_DIR:-.git}/index"
 	;;
 references) settled || judge_references "$@" ;;
 push) judge_lines "$@" ;;
