@@ -15,7 +15,7 @@ from synapse_watch import content, origin, stream
 from synapse_watch.content import Content
 from synapse_watch.doubts import Doubts
 from synapse_watch.origin import Origin
-from synapse_watch.picture import Mark, Picture
+from synapse_watch.picture import Mark, Picture, above
 from synapse_watch.report import Edit, Report
 from synapse_watch.restore import Restore
 from synapse_watch.stream import Stream, Unwatchable
@@ -215,13 +215,13 @@ class Patrol:
 
     def _spread(self, paths: list[bytes]) -> list[bytes]:
         """With the files of a directory that is gone in its place: no event names them."""
-        gone = [path for path in paths if not content.look(self._full(path))]
+        gone = {path for path in paths if not content.look(self._full(path))}
         if not gone:
             return paths
-        within = {*self._truth.tracked(gone), *(path for one in gone for path in self._picture.beneath(one))}
+        within = {*self._truth.tracked(gone), *self._picture.beneath(gone)}
         for path in within:
             self._note(path)
-        emptied = {path for path in gone if any(one.startswith(path + b"/") for one in within)}
+        emptied = gone.intersection(directory for one in within for directory in above(one))
         return sorted((set(paths) | within) - emptied)
 
     def _settle_doubts(self) -> None:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 
 Mark = tuple[int, ...]
 # The clock that the kernel stamps files with is coarser than ours.
 _COARSE_S = 0.1
+
+
+def above(path: bytes) -> Iterator[bytes]:
+    """The directories that ``path`` is in, innermost first."""
+    while path := os.path.dirname(path):
+        yield path
 
 
 class Picture:
@@ -31,9 +38,9 @@ class Picture:
         """How it was when it was last seen; None: as Git has it."""
         return self._marks.get(path)
 
-    def beneath(self, directory: bytes) -> list[bytes]:
-        """The known ones in ``directory``."""
-        return [path for path in self._marks if path.startswith(directory + b"/")]
+    def beneath(self, directories: Set[bytes]) -> list[bytes]:
+        """The known ones in any of ``directories``."""
+        return [path for path in self._marks if any(one in directories for one in above(path))]
 
     def missed(
         self, dirty: Iterable[bytes], look: Callable[[bytes], tuple[Mark, float]], at: float

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from synapse_git import git
 from synapse_git.checkout import Checkout
 from synapse_git.errors import CheckoutError
+from synapse_watch.picture import above
 
 # No monitor, no hooks, no locks that a user's command may need, no fetching of what is missing.
 _SETTINGS = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
@@ -123,11 +124,13 @@ class Truth:
             return None
         return self._must(["cat-file", "blob", oid.decode("ascii")]), int(mode, 8)
 
-    def tracked(self, paths: Sequence[bytes]) -> list[bytes]:
+    def tracked(self, paths: Set[bytes]) -> list[bytes]:
         """The files of the index that are at or beneath ``paths``."""
         if not paths:
             return []
-        return self._must(["ls-files", "-z", "--", *_specs(paths)]).split(b"\0")[:-1]
+        specs = _specs(sorted(paths)) if len(paths) <= _MOST_SPECS else []
+        listed = self._must(["ls-files", "-z", "--", *specs]).split(b"\0")[:-1]
+        return [one for one in listed if one in paths or any(directory in paths for directory in above(one))]
 
     def ignored(self, paths: Sequence[bytes]) -> set[bytes]:
         """Those of ``paths`` that Git ignores. A tracked file is never ignored."""

@@ -37,3 +37,10 @@ def test_what_is_gone_is_found_whether_git_knew_it_or_not() -> None:
 def test_what_a_commit_makes_clean_is_no_news() -> None:
     """It stands as it stood."""
     assert missed(Picture({b"done": (1,)}, 100.0), {b"done": ((1,), 150.0)}, set())[0] == []
+
+
+def test_what_was_in_a_directory_is_known_by_its_name() -> None:
+    """However deep, and not what only begins alike."""
+    picture = Picture({b"d/e/f": (1,), b"d/g": (), b"d2/f": (1,), b"d": (1,)}, 0.0)
+    assert sorted(picture.beneath({b"d", b"elsewhere"})) == [b"d/e/f", b"d/g"]
+    assert picture.beneath({b"d/e"}) == [b"d/e/f"] and picture.beneath(set()) == []

@@ -115,6 +115,8 @@ def _mark(token: Token, current: Command, redirection: str, groups: Sequence[str
         ):
             return _STOP
         return text if text in "()" else _SIMPLE if text in _ENDS else ""
+    if redirection in (">&", "<&") and text.startswith("-") and len(text) > 1:
+        return _STOP  # a descriptor is closed, and the rest is a word
     if redirection or token.quoted:
         return ""
     if current.kind or (current.begins() and text in _UNREAD):
