@@ -6,6 +6,7 @@ import os
 import time
 
 from synapse_git.errors import CheckoutError
+from synapse_hooks import whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 _PATIENCE_S = 2.0
 _POLL_S = 0.02
+_LOCK = ".lock"
 
 
 def edit(path: str, change: Callable[[bytes], bytes]) -> bool:
@@ -22,24 +24,40 @@ def edit(path: str, change: Callable[[bytes], bytes]) -> bool:
         CheckoutError: it cannot be written, or somebody else keeps it locked.
     """
     target = os.path.realpath(path)  # a link stays a link, as under Git
-    lock = target + ".lock"
+    draft = target + whole.DRAFT
     try:
-        with open(_lock(lock), "wb") as draft:
+        recover(path)
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             try:
+                _lock(draft, target + _LOCK)
                 before, mode = _read(target)
                 after = change(before)
                 if after != before:
-                    draft.write(after)
-                    draft.flush()
-                    os.fchmod(draft.fileno(), mode)
-                    os.fsync(draft.fileno())
-                    os.rename(lock, target)
+                    file.write(after)
+                    file.flush()
+                    os.fchmod(file.fileno(), mode)
+                    os.fsync(file.fileno())
+                    os.rename(draft, target)
+                os.unlink(target + _LOCK)
                 return after != before
             finally:
-                if os.path.exists(lock) and os.path.samestat(os.stat(lock), os.fstat(draft.fileno())):
-                    os.unlink(lock)
+                recover(path)
     except OSError as error:
         raise CheckoutError(f"cannot change {target}: {error.strerror}. Make it writable") from error
+
+
+def recover(path: str) -> None:
+    """Take away what an `edit` of ``path`` left that was killed, its lock among it. Nobody may be editing it.
+
+    Raises:
+        OSError: it cannot be taken away.
+    """
+    target = os.path.realpath(path)
+    draft, lock = target + whole.DRAFT, target + _LOCK
+    if os.path.exists(lock) and any(os.path.exists(one) and os.path.samefile(one, lock) for one in (draft, target)):
+        os.unlink(lock)
+    if os.path.lexists(draft):
+        os.unlink(draft)
 
 
 def value(text: bytes) -> bytes:
@@ -47,12 +65,18 @@ def value(text: bytes) -> bytes:
     return b'"' + text.replace(b"\\", b"\\\\").replace(b'"', b'\\"') + b'"'
 
 
-def _lock(path: str) -> int:
-    """Take Git's own lock on the file."""
+def _lock(draft: str, path: str) -> None:
+    """Take Git's own lock on the file: another name of ``draft``, by which a later run knows whose it was."""
     patience = time.monotonic() + _PATIENCE_S
     while True:
         try:
-            return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            try:
+                os.link(draft, path)
+            except OSError as error:  # a file system without hard links
+                if isinstance(error, FileExistsError):
+                    raise
+                os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            return
         except FileExistsError:
             if time.monotonic() > patience:
                 raise CheckoutError(f"{path} exists: another git command is at work. If none is, remove it") from None

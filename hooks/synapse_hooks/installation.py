@@ -10,7 +10,7 @@ import os
 
 from synapse_git.errors import CheckoutError
 from synapse_git.record import FOLDER
-from synapse_hooks import beside, configured, hookspath, include, judged, shims
+from synapse_hooks import beside, configfile, configured, hookspath, include, judged, shims
 from synapse_hooks.repository import Repository
 
 TYPE_CHECKING = False
@@ -37,6 +37,7 @@ def install(cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
             "set it anew: git config core.hooksPath DIR"
         )
     with repository.alone():
+        _recover(repository)
         # The include is there before husky sets the key, and then counts for more.
         elsewhere = repository.displaced(everywhere=True) or repository.awaits_husky
         if elsewhere or not repository.owns_hooks_dir:
@@ -68,8 +69,7 @@ def uninstall(cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
     repository = Repository(cwd, env)
     mode = repository.mode()
     with repository.alone():
-        configs = [repository.config, *(git_dir + "/config.worktree" for git_dir in repository.git_dirs())]
-        written = [config for config in configs if include.switch_off(config)]
+        written = [config for config in _recover(repository) if include.switch_off(config)]
         written += _put_beside(repository, ())
         for git_dir in repository.git_dirs():
             judged.forget(git_dir)
@@ -80,6 +80,14 @@ def uninstall(cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
         folders = [f"{git_dir}/{FOLDER}" for git_dir in repository.git_dirs()]
         kept = [folder for folder in folders if os.path.isdir(folder) and not _removed_empty(folder)]
     return {**_report(repository, mode, written), "chained": [], "kept": kept}
+
+
+def _recover(repository: Repository) -> list[str]:
+    """The configuration files that may be ours to change, rid of what a run left that was killed."""
+    configs = [repository.config, *(git_dir + "/config.worktree" for git_dir in repository.git_dirs())]
+    for config in configs:
+        configfile.recover(config)
+    return configs
 
 
 def _removed_empty(directory: str) -> bool:

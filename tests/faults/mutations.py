@@ -235,6 +235,7 @@ _WIRE = [
 ]  # fmt: skip
 
 _GUARD = [
+    broken("a lock that a killed run left stays", ("hooks/synapse_hooks/configfile.py", "for one in (draft, target)):", "for one in ()):")),
     broken("any hub is believed", (BINDING, "    if bound is None:\n        return env\n    if chosen", "    if bound is not None:\n        return env\n    if chosen")),
     broken("a hub out of reach is replaced", (BINDING, "        raise HubUnreachable(_stranded(env, bound, f\"cannot be reached", "        return env\n        raise HubUnreachable(_stranded(env, bound, f\"cannot be reached")),
     broken("an id that cannot be read is made anew", (IDENTITY, "return None, raw is not None or spare is not None", "return None, False")),
