@@ -12,16 +12,21 @@ from tests.bench.measure import Row, process, turns
 from tests.box import Box
 
 ROUNDS = {1: 30, 1_000: 20, 20_000: 10}
-GOALS = {1: 2.5, 1_000: 2.0, 20_000: 2.0}
+GOALS = {1: 2.5, 1_000: 2.0, 20_000: 2.0, 50_000: 2.0}
+TREE = 50_000
 
 
 def rows(box: Box) -> list[Row]:
-    """One row for each number of staged files. At 1 the floor is the interpreter; above, that and Git's own diff."""
-    return [_row(box, count) for count in (1, 1_000, 20_000)]
+    """One row for each number of staged files, and one for a file among many others that stay as they are.
+
+    At 1 the floor is the interpreter; else, that and Git's own diff.
+    """
+    return [*(_row(box, count) for count in (1, 1_000, 20_000)), _row(box, 1, TREE)]
 
 
-def _row(box: Box, count: int) -> Row:
-    repositories = {kind: _repository(box, f"{kind}-{count}", count) for kind in ("plain", "floor", "guard")}
+def _row(box: Box, count: int, tree: int = 0) -> Row:
+    kinds = ("plain", "floor", "guard")
+    repositories = {kind: _repository(box, f"{kind}-{count}-{tree}", count, tree) for kind in kinds}
     hook = repositories["floor"] / ".git/hooks/pre-commit"
     hook.write_text(f"#!/bin/sh\nexec '{sys.executable}' -I -S -c pass\n")
     hook.chmod(0o755)
@@ -40,10 +45,10 @@ def _row(box: Box, count: int) -> Row:
     # Differences within a round: what the machine did meanwhile drops out.
     added = _median_difference(taken["guard"], taken["plain"])
     floor = _median_difference(taken["floor"], taken["plain"])
-    if count > 1:
+    if count > 1 or tree:
         floor += statistics.median(taken["diff"])
-    files = "1 file" if count == 1 else f"{count:,} files"
-    return Row(f"added to `git commit` of {files}", added * 1e3, floor * 1e3, GOALS[count])
+    files = ("1 file" if count == 1 else f"{count:,} files") + (f" among {tree:,}" if tree else "")
+    return Row(f"added to `git commit` of {files}", added * 1e3, floor * 1e3, GOALS[TREE if tree else count])
 
 
 def _await_watcher(box: Box, root: Path) -> None:
@@ -61,13 +66,16 @@ def _median_difference(longer: list[float], shorter: list[float]) -> float:
     return statistics.median(more - less for more, less in zip(longer, shorter, strict=True))
 
 
-def _repository(box: Box, name: str, count: int) -> Path:
-    """A repository with ``count`` files committed under the tag ``base``, and changed, and staged."""
+def _repository(box: Box, name: str, count: int, tree: int) -> Path:
+    """A repository with ``count`` files committed under the tag ``base``, changed and staged, and ``tree`` more."""
     root = box.cwd / name
     box.done("git", "init", "-q", root)
     for key, value in (("gc.auto", "0"), ("maintenance.auto", "false")):
         box.done("git", "config", key, value, cwd=root)
     _write(box, root, count, "before")
+    for number in range(tree):
+        box.write(f"more/{number // 200}/{number}.txt", "kept\n", cwd=root)
+    box.done("git", "add", ".", cwd=root)
     box.done("git", "commit", "-qm", "base", cwd=root)
     box.done("git", "tag", "base", cwd=root)
     _write(box, root, count, "after")
