@@ -99,3 +99,18 @@ def test_whoever_took_over_from_a_dead_owner_is_joined_by_one_command(three: tup
     assert joined.code == 0, joined.text
     assert owner(c) == "b" and c.synapse("claim", "src/a.py", agent="cy").code == 0
     assert "c/cy" in b.synapse("claim", "src", agent="ben").text
+
+
+def test_members_talk_to_each_other_by_way_of_the_owner(three: tuple[Host, Host, Host]) -> None:
+    """Either way, although neither knows the other; refused while the owner is away. A name of one's own stays here."""
+    a, b, c = three
+    c.done("synapse-git", "send", "--to", "b/ben", "may I", agent="cy")
+    until(lambda: "c/cy to you: may I" in b.synapse("inbox", agent="ben").out)
+    b.done("synapse-git", "send", "--to", "c/cy", "you may", agent="ben")
+    until(lambda: "b/ben to you: you may" in c.synapse("inbox", agent="cy").out)
+    c.done("synapse-git", "-C", c.init("elsewhere"), "claim", "x", agent="crew/dan")
+    c.done("synapse-git", "send", "--to", "crew/dan", "here", agent="cy")
+    a.stop_hub()
+    c.done("synapse-git", "send", "--to", "crew/dan", "still here", agent="cy")
+    assert c.synapse("inbox", agent="crew/dan").out.count("cy to you: ") == 2
+    assert c.synapse("send", "--to", "b/ben", "and now", agent="cy").code == 3

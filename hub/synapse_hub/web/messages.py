@@ -40,10 +40,23 @@ async def send(desk: Desk, request: Request) -> Response:
 
 
 def host_of(desk: Desk, to: str | None) -> str:
-    """The hub whose agent ``to`` is, '' if it is this one's or can be told only when it asks."""
+    """The hub that is to be given what is for ``to``, '' if this one keeps it until it is asked for or fetched.
+
+    Members of a team reach each other by way of an owner, which knows them all.
+    """
     hub, _, name = (to or "").partition("/")
-    entry = desk.team.settled.peers.get(hub)
-    return hub if name and entry and entry.url else ""
+    file = desk.team.settled
+    if entry := file.peers.get(hub) if name else None:
+        return hub if entry.url else ""
+    if not name or hub == file.id or desk.hub.state.principal_of(to or ""):
+        return ""
+    owners = sorted({entry.owner for entry in file.namespaces.values()} - {file.id})
+    return next((owner for owner in owners if _tells_of(desk, owner, hub)), owners[0] if owners else "")
+
+
+def _tells_of(desk: Desk, owner: str, hub: str) -> bool:
+    known = desk.embassy.observed.get(owner)
+    return known is not None and any(claim.host == hub for claim in known.view.claims(desk.hub.now()))
 
 
 def message_command(desk: Desk, body: MessageBody, proven: str) -> SendMessage:

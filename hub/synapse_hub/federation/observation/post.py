@@ -58,8 +58,13 @@ class Post:
         return f"{self._peer} {peer.key if peer else ''}"
 
     def _sender(self, letter: Letter) -> str:
-        """The peer speaks for agents that are called its own here, and for the hub as it does itself."""
-        known = letter.sender == HUB_AGENT or self._team.foreign(letter.sender)
+        """The peer speaks for agents that are called its own here, for the hub as it does itself, and for its members.
+
+        Whoever is known on this machine by such a name speaks for itself.
+        """
+        hub, _, name = letter.sender.partition("/")
+        members = bool(name) and hub != self._team.id and not self._hub.state.principal_of(letter.sender)
+        known = letter.sender == HUB_AGENT or self._team.foreign(letter.sender) or members
         return letter.sender if known and _text(letter.sender, MAX_NAME_BYTES) else f"{self._peer}/?"
 
     async def acknowledge(self) -> None:
