@@ -22,7 +22,7 @@ EXAMPLES, STEPS = times(4, 60), times(12, 30)
 files = st.sampled_from(FILES)
 several = st.lists(files, min_size=1, max_size=2, unique=True)
 clashes = st.sampled_from(["", "", *FILES])
-answers = st.sampled_from(["continue", "skip", "abort"])
+answers = st.sampled_from(["continue", "continue", "skip", "abort"])
 KINDS = ("edit", "delete", "rename", "mode", "link", "directory")
 
 
@@ -89,9 +89,16 @@ class GitMachine(Checkouts):
         changed = self.oracle.differ(who.place, "HEAD", made)
         return made, Touched(changed, changed)
 
-    @rule(who=actors, path=files, kind=st.sampled_from(KINDS), ref=st.sampled_from(["HEAD", "branch", "from there"]))
-    def plumb(self, who: Actor, path: str, kind: str, ref: str) -> None:
-        """A commit made by hand, put where a checkout stands, from here or from the other one."""
+    @rule(
+        who=actors,
+        clash=clashes,
+        path=files,
+        kind=st.sampled_from(KINDS),
+        ref=st.sampled_from(["HEAD", "branch", "from there"]),
+    )
+    def plumb(self, who: Actor, clash: str, path: str, kind: str, ref: str) -> None:
+        """A commit made by hand, put where a checkout stands, from here, from the other, or instead of the last."""
+        self._clash(clash)
         made, due = self._commit_by_hand(who, path, kind, "HEAD~1" if ref == "HEAD" else "HEAD")
         where = self.roots[who.other] if ref == "from there" else None
         name = "HEAD" if ref == "HEAD" else f"refs/heads/{who.place}"
