@@ -61,15 +61,20 @@ class Origin:
             self._settle(len(along))
         return found | along.intersection(paths)
 
-    def of(self, paths: Sequence[bytes]) -> dict[bytes, str]:
-        """What Git has to do with each of ``paths``; those are missing that it has nothing to do with."""
+    def of(self, paths: Sequence[bytes]) -> dict[bytes, str] | None:
+        """What Git has to do with each of ``paths``; those are missing that it has nothing to do with. None: it is at
+        work in a submodule that one of them is in, so that nobody can tell yet.
+        """
         found = dict.fromkeys(self.moved(paths), MOVED)
         groups: dict[str, list[bytes]] = {}
         for path in paths:
             if path not in found:
                 groups.setdefault(self._inner(path), []).append(path)
         for inner, members in groups.items():
-            found |= self._in_submodule(inner, members) if inner else self._told(self._truth, members)
+            told = self._in_submodule(inner, members) if inner else self._told(self._truth, members)
+            if told is None:
+                return None
+            found |= told
         return found
 
     def _told(self, truth: Truth, paths: Sequence[bytes]) -> dict[bytes, str]:
@@ -87,14 +92,17 @@ class Origin:
                 left = [path for path in left if path not in same]
         return found
 
-    def _in_submodule(self, root: str, paths: Sequence[bytes]) -> dict[bytes, str]:
+    def _in_submodule(self, root: str, paths: Sequence[bytes]) -> dict[bytes, str] | None:
         """The same asked of the repository that they are in."""
         try:
             truth = Truth(checkout.find(root, self._env), self._env)
         except CheckoutError:
             return {}
         start = len(os.fsencode(os.path.relpath(root, self._here.root))) + 1
+        moment = truth.moment()
         told = self._told(truth, [path[start:] for path in paths])
+        if truth.busy() or truth.moment() != moment:
+            return None
         return {path: told[path[start:]] for path in paths if path[start:] in told}
 
     def _inner(self, path: bytes) -> str:

@@ -230,6 +230,8 @@ class Patrol:
             return
         moment = self._truth.moment()
         origins = self._origin.of(due)
+        if origins is None:
+            return
         left = [path for path in due if not self._harmless(path, origins.get(path, ""))]
         found = self._weigh(left, origins, settled=True)
         for path in due:

@@ -441,6 +441,7 @@ _WATCHERS = [
     broken("what was not counted all along is counted", (WRITES, "if now[1] <= last else UNKNOWN", "if now else UNKNOWN")),
     broken("a directory that comes back was there all along", (WRITES, "self._last += 1", "self._last = 1")),
     broken("two writes alike are one to the kernel", (WRITES, "_WATCHED = _COUNTED | _MODIFY | _CREATE", "_WATCHED = _COUNTED")),
+    broken("a submodule is judged in the midst of it", (ORIGIN, "if truth.busy() or truth.moment() != moment:", "if truth.moment() != moment:")),
     broken("what was deeper down is forgotten", (PICTURE, "    while path := os.path.dirname(path):\n", "    if path := os.path.dirname(path):\n")),
     broken("a closed descriptor is a file", (SHELL, 'if redirection in (">&", "<&") and text', 'if redirection == "<&" and text')),
     broken("what was noted is news", (PICTURE, "if mark == self._marks.get(path):", "if not path:")),

@@ -87,6 +87,19 @@ def test_an_operation_under_way_wrote_what_it_left_and_nothing_else(box: Box, pl
     assert found.of(ALL[:2]) == {}
 
 
+def test_nothing_is_told_of_a_submodule_in_which_git_is_at_work(box: Box, place: Path) -> None:
+    """What it has written by then may differ from what it will have at the end."""
+    inner = box.init("inner")
+    box.done("git", "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), "lib")
+    found, _ = origin(box)
+    box.write("lib/src/a.py")
+    lock = place / ".git/modules/lib/index.lock"
+    lock.touch()
+    assert found.of([b"src/a.py", b"lib/src/b.py"]) is None
+    lock.unlink()
+    assert found.of([b"lib/src/a.py", b"lib/src/b.py"]) == {b"lib/src/b.py": BACK}
+
+
 def test_what_is_ignored_is_told_of_tracked_files_and_of_many(box: Box) -> None:
     """A tracked file is never ignored, however many are asked about; a path beneath a link hides no other."""
     box.cwd = box.init()

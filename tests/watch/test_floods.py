@@ -199,7 +199,7 @@ def test_another_watcher_in_the_same_checkout_is_turned_away(box: Box, place: Pa
     """One post, one watcher: it says who has it."""
     with watching(box):
         second = subprocess.run(
-            [sys.executable, "-c", HASTY.replace("5.0", "0.5"), "here", place],
+            [sys.executable, "-c", HASTY.replace("15.0", "0.5"), "here", place],
             env=box.env | {"SYNAPSE_HUB": address.recorded(str(box.state))},
             capture_output=True,
             text=True,

@@ -24,7 +24,7 @@ HASTY = """
 import sys
 from synapse_watch import __main__, patrol, terminal
 patrol.GRACE_S, patrol._TRAILING_S, patrol._DEGRADED_S = 1.0, 0.8, 1.5
-terminal._PATIENCE_S = 5.0
+terminal._PATIENCE_S = 15.0
 sys.exit(__main__.main(sys.argv[1:]))
 """
 # Long enough for it to have told of whatever it will tell of.
