@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-_WORDS = {"foreign": "another tool's"}
+_WORDS = {"foreign": "another tool's", "broken": "not executable, or starts a program that is gone"}
 
 
 def status(cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def status(cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
         "configured": also,
         "interpreter": shim.python if shim else "",
         "interpreter_exists": bool(shim and shim.works),
-        "detail": _complaint(repository, mode, states, also),
+        "detail": _complaint(repository, mode, states, also, shim),
     }
 
 
@@ -59,7 +59,7 @@ def _configured(repository: Repository) -> str:
     return next((state for state in found if state != "current"), "current")
 
 
-def _complaint(repository: Repository, mode: str, states: Mapping[str, str], also: str) -> str:
+def _complaint(repository: Repository, mode: str, states: Mapping[str, str], also: str, shim: shims.Shim | None) -> str:
     if not mode:
         judged = "nothing is judged"
         if also in ("current", "outdated"):
@@ -67,8 +67,10 @@ def _complaint(repository: Repository, mode: str, states: Mapping[str, str], als
         return f"core.hooksPath leads past it, to {repository.displaced()}; {judged}"
     if all(state == "missing" for state in states.values()):
         return "not installed"
-    if "broken" in states.values():
-        return "its hooks start a program that is gone"
+    if shim and not shim.works:
+        return f"its hooks start a program that is gone, {shim.python}"
+    if shim and shim.python != shims.interpreter():
+        return f"its hooks are those of another installation, {shim.python}"
     if mode == "hooks" and repository.awaits_husky and "missing" not in states.values():
         return "husky is in this project, and would lead Git past it"
     if also not in ("", "current"):

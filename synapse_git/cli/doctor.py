@@ -7,7 +7,7 @@ import shutil
 import stat
 import sys
 
-from synapse_git import address, client, exchange, git, starter
+from synapse_git import address, client, ending, exchange, git, starter
 from synapse_git.cli import checkup, guard, output, register, sandbox, worktrees
 from synapse_git.cli.finding import Finding
 from synapse_git.cli.verb import Option, Verb
@@ -110,13 +110,25 @@ def _hub(env: Mapping[str, str]) -> Finding:
     try:
         health = client.query(env, "/v2/health").document
     except SynapseError as error:
-        log = starter.log_file(address.state_dir(env))
-        return Finding(False, f"no hub that grants: {error}", f"read {log}; then: synapse-git hub start")
+        return Finding(False, f"no hub that grants: {error}", _way_back(env))
     if broken := health.get("team_broken"):
         return Finding(
             False, str(broken), "mend the file; the hub reads it again when it is told: synapse-git hub stop"
         )
     return Finding(True, f"the hub grants (pid {health['pid']}, version {health['version']}, {health['journal']})")
+
+
+def _way_back(env: Mapping[str, str]) -> str:
+    """To a hub that grants: one that is there and does not answer has to end first."""
+    if address.configured(env):
+        return "mend the hub that SYNAPSE_HUB names, or unset it"
+    try:
+        hangs = ending.serving(env)
+    except SynapseError:
+        hangs = 0
+    if hangs:
+        return f"synapse-git hub stop    It ends one that hangs (pid {hangs}); the next command starts another"
+    return f"read {starter.log_file(address.state_dir(env))}; then: synapse-git hub start"
 
 
 def _modes(env: Mapping[str, str]) -> Iterator[Finding]:

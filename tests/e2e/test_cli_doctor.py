@@ -141,6 +141,17 @@ def test_a_hub_inside_a_sandbox_is_named(box: Box) -> None:
     assert "the hub sees other mounts and users" in told
 
 
+def test_a_hub_that_hangs_is_to_be_stopped(repo: Path, box: Box) -> None:
+    """It holds the socket, so that no other can start: the command that ends it is named, and ends it."""
+    pid = box.hub_pid()
+    os.kill(pid, signal.SIGSTOP)
+    told = box.synapse("doctor")
+    assert told.code == 1
+    assert f"synapse-git hub stop    It ends one that hangs (pid {pid})" in told.out
+    allowed(box.synapse("hub", "stop"))
+    assert box.synapse("doctor").code == 0
+
+
 def test_no_hub_is_the_first_thing_to_mend(box: Box) -> None:
     """Where no hub can start the rest is not tried."""
     box.state.parent.mkdir(parents=True)

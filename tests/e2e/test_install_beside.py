@@ -175,7 +175,8 @@ def test_ours_is_mended(box: Box, hooks: Path) -> None:
     act(box, "install")
     right = picture(hooks)
     (hooks / "pre-commit").chmod(0o644)
-    assert act(box, "status")["hooks"]["pre-commit"] == "broken"
+    report = act(box, "status")
+    assert report["hooks"]["pre-commit"] == "broken" and "pre-commit is not executable" in report["detail"]
     act(box, "install")
     assert picture(hooks) == right
     (hooks / "pre-commit").write_bytes((hooks / "pre-commit").read_bytes().replace(b"exit 0", b"exit 1"))
@@ -201,6 +202,12 @@ def test_another_environment_takes_over(box: Box, hooks: Path) -> None:
         "/gone/bin/python3",
         False,
     )
+    assert report["detail"] == "its hooks start a program that is gone, /gone/bin/python3"
+    elsewhere = script(box.home / "bin/python3", f'exec {shims.interpreter()} "$@"')
+    for name in shims.OURS:
+        (hooks / name).write_bytes((hooks / name).read_bytes().replace(b"/gone/bin/python3", bytes(elsewhere)))
+    report = act(box, "status")
+    assert (report["guarded"], report["detail"]) == (True, f"its hooks are those of another installation, {elsewhere}")
     assert len(act(box, "install")["written"]) == len(shims.OURS)
     assert act(box, "status")["guarded"]
 
