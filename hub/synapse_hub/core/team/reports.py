@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from synapse_git.constants import LETTER_RETENTION_SECONDS, MAX_OWED_REPORTS
@@ -50,7 +52,7 @@ def told_here(report: ReportOwed) -> RecordOverride | RecordForeignEdit:
     """The command by which this hub, which has come to grant there itself, hears of it."""
     if report.route == OVERRIDES:
         body = msgspec.convert(report.body, OverrideBody)
-        fields = msgspec.structs.asdict(body) | {"paths": tuple(map(from_wire, body.paths))}
+        fields: dict[str, Any] = msgspec.structs.asdict(body) | {"paths": tuple(map(from_wire, body.paths))}
         return RecordOverride(**fields)
     edit = msgspec.convert(report.body, ForeignEditBody)
     tasks = tuple((edit.namespace, task_id) for task_id in edit.tasks)

@@ -173,9 +173,10 @@ class _Conversation:
         if isinstance(found, Refusal):
             await self._refuse(found, client_msg_id=body.client_msg_id)
         else:
-            document = found.document | {"client_msg_id": body.client_msg_id}
-            kind = "refused" if found.reason else "sent"
-            await self._say(kind, document, int(document["seq"]), float(document["now"]))
+            members = {**found.document, "client_msg_id": body.client_msg_id}
+            # Its seq counts another journal's events, and who resumes counts ours.
+            hub = self._desk.hub
+            await self._say("refused" if found.reason else "sent", members, hub.state.seq, hub.now())
 
     async def _decided(self, kind: str, answered: Answered, **members: Any) -> None:
         if isinstance(answered.outcome, Refusal):
