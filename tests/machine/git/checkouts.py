@@ -21,6 +21,17 @@ SCOPES = (*FILES, "f", "g", "new")
 
 _QUIET = {"GIT_EDITOR": "true", "GIT_SEQUENCE_EDITOR": "true"}
 
+# What Git keeps while an operation waits, and what ends it. A patch by itself lies where those of a rebase do.
+_GIVING_UP = {
+    "rebase-apply/applying": ("am", "--abort"),
+    "rebase-apply": ("rebase", "--abort"),
+    "rebase-merge": ("rebase", "--abort"),
+    "sequencer": ("cherry-pick", "--quit"),
+    "MERGE_HEAD": ("merge", "--quit"),
+    "CHERRY_PICK_HEAD": ("cherry-pick", "--quit"),
+    "REVERT_HEAD": ("revert", "--quit"),
+}
+
 
 class Actor(NamedTuple):
     """Who does something, in which checkout, and whether in spite of everybody."""
@@ -180,16 +191,12 @@ class Checkouts(RuleBasedStateMachine):
 
     def _under_way(self, place: str) -> list[str]:
         git_dir = Path(self.oracle.ask(place, "rev-parse", "--absolute-git-dir")[0])
-        marks = ("rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "sequencer")
-        return [mark for mark in marks if (git_dir / mark).exists()]
+        return [mark for mark in _GIVING_UP if (git_dir / mark).exists()]
 
     def tidy(self, place: str) -> None:
         """End whatever is under way, so that the next operation starts from a clean checkout of its own branch."""
         for mark in self._under_way(place):
-            if mark == "rebase-merge" or (mark == "rebase-apply" and self.git(place, "am", "--abort").code):
-                self.git(place, "rebase", "--abort")
-            elif mark == "sequencer":
-                self.git(place, "cherry-pick", "--quit")
+            self.git(place, *_GIVING_UP[mark])
         self.box.done("git", "reset", "-q", "--hard", cwd=self.roots[place])
         self.box.done("git", "clean", "-qfd", cwd=self.roots[place])
         assert self.oracle.ask(place, "symbolic-ref", "--short", "HEAD") == [place]
