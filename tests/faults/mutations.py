@@ -443,7 +443,7 @@ _WATCHERS = [
     broken("two writes alike are one to the kernel", (WRITES, "_WATCHED = _COUNTED | _MODIFY | _CREATE", "_WATCHED = _COUNTED")),
     broken("a submodule is judged in the midst of it", (ORIGIN, "if truth.busy() or truth.moment() != moment:", "if truth.moment() != moment:")),
     broken("what was deeper down is forgotten", (PICTURE, "    while path := os.path.dirname(path):\n", "    if path := os.path.dirname(path):\n")),
-    broken("a closed descriptor is a file", (SHELL, 'if redirection in (">&", "<&") and text', 'if redirection == "<&" and text')),
+    broken("a closed descriptor is a file", (SHELL, 'if redirection in (">&", "<&") and (', 'if redirection == "<&" and (')),
     broken("what was noted is news", (PICTURE, "if mark == self._marks.get(path):", "if not path:")),
     broken("what nobody touched is news", (PICTURE, "if mark and changed_at < self.at - _COARSE_S:", "if not path:")),
 ]  # fmt: skip

@@ -69,6 +69,7 @@ COMMANDS: list[tuple[str, list[str]]] = [
     ("echo x 1>new 2>&1", ["new"]),
     ("echo x 2>&- >new", ["new"]),
     ("touch >& -new d/x", []),
+    ("echo x >& \"a'b\"", []),
     (">new", ["new"]),
     ("> 'with space' echo hi", ["with space"]),
     ("echo x > \"it's\"", ["it's"]),

@@ -115,8 +115,8 @@ def _mark(token: Token, current: Command, redirection: str, groups: Sequence[str
         ):
             return _STOP
         return text if text in "()" else _SIMPLE if text in _ENDS else ""
-    if redirection in (">&", "<&") and text.startswith("-") and len(text) > 1:
-        return _STOP  # a descriptor is closed, and the rest is a word
+    if redirection in (">&", "<&") and (token.quoted or (text.startswith("-") and len(text) > 1)):
+        return _STOP  # a name is taken out of its quotes twice, and a dash closes a descriptor, whatever comes after it
     if redirection or token.quoted:
         return ""
     if current.kind or (current.begins() and text in _UNREAD):
