@@ -201,7 +201,9 @@ def test_inv_mh_1_a_namespace_is_inherited_once_with_all_that_is_held() -> None:
     assert claims == [("a/ana", "a/uid:1", 1), ("ben", "uid:1", 2), ("c/cy", "c/uid:1", 3)]
     assert {key[0] for key in heir.answers.entries} == {"a/uid:1/a/ana", "uid:1/ben", "c/uid:1/c/cy"}
     assert heir.epoch == 3 and heir.team.governed[NAMESPACE].mine
-    assert not decide(heir, command, 2.0).events
+    # Whoever delivers it again never heard the answer, and is to hear it now.
+    again = decide(heir, command, 2.0)
+    assert isinstance(again, Decided) and not again.events
 
 
 def after(state: State, command: AnyCommand) -> State:
