@@ -61,8 +61,8 @@ def _verb(words: list[str]) -> str:
 
 # Words that follow the program's name where a text speaks about it instead of telling what to type.
 _PROSE = ("is",)
-# What a session's proof begins with, on the wire.
-_LABEL = ["session"]
+# What a session's proof begins with, on the wire, and what Gemini CLI calls our hook.
+_LABELS = (["session"], ["BeforeTool"])
 ADVICE = sorted(set(_advice()))
 
 
@@ -77,7 +77,7 @@ def test_advice_names_a_command_that_exists(source: str, command: str) -> None:
     """The verb is one, and so are its options."""
     words = _words(command)
     # `synapse-git …` and `synapse-git -C DIR …` stand for any command; `VERB` for any verb.
-    if not words or words[0] in ("…", "VERB", _VALUE) or words[0] in _PROSE or words == _LABEL:
+    if not words or words[0] in ("…", "VERB", _VALUE) or words[0] in _PROSE or words in _LABELS:
         return
     name = _verb(words)
     verb = catalogue.load(name)
