@@ -34,5 +34,5 @@ def test_the_search_tells_what_is_noticed_from_what_is_not() -> None:
     tests = ("tests/invariants/test_claims.py",)
     (dead,) = (one for one in mutations.BREAKAGES if one.name == "a live task is given away")
     assert "inv_me_1" in mutants.noticed_by(dead, tests)
-    harmless = breakage("harmless", (mutations.CLAIM, '"""A claim and its keys."""', '"""Claims."""'))
+    harmless = breakage("harmless", (mutations.core.CLAIM, '"""A claim and its keys."""', '"""Claims."""'))
     assert mutants.noticed_by(harmless, tests) == ""

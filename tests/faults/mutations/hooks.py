@@ -1,4 +1,4 @@
-"""Breakages of what the hooks judge: each opens a way round the guard. Data, as `mutations`."""
+"""Breakages of what the hooks judge: each opens a way round the guard. Data."""
 
 # ruff: noqa: E501 - one breakage a line
 
@@ -10,7 +10,7 @@ _HOOKS = "hooks/synapse_hooks/"
 CHANGES, COMMITS, UPDATES = (f"{_HOOKS}{name}.py" for name in ("changes", "commits", "updates"))
 JUDGED, RUN, VERDICT = (f"{_HOOKS}{name}.py" for name in ("judged", "run", "verdict"))
 
-EVASIONS = (
+BREAKAGES = (
     broken("a merge hides what its parents bring", (COMMITS, '_IN_TREE, _IN_SHARED = "-m", "-c"', '_IN_TREE, _IN_SHARED = "-c", "-c"')),
     broken("a merge is everybody's edit in a shared tree", (COMMITS, '_IN_TREE, _IN_SHARED = "-m", "-c"', '_IN_TREE, _IN_SHARED = "-m", "-m"')),
     broken("what an update drops is not changed", (COMMITS, "differing & (in_tree | dropped)", "differing & in_tree")),
