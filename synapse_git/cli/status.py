@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from synapse_git.checkout import Checkout
     from synapse_git.cli.call import Call
 
 WATCHER = "watcher"
@@ -23,15 +24,9 @@ def run(call: Call) -> int:
     if not call.json:
         call.agent()  # so that the hub can say whether something waits for it
     claims = client.claims(call.hub)
-    reply = client.query(call.hub, "/v2/worktrees").document
     here = call.checkout_if_any()
     tree = here.tree() if here else ""
-    if here and any(item["worktree"] == tree and item["namespace"] != here.namespace() for item in reply["worktrees"]):
-        register.announce(call, here, "")  # it has joined a team, or left it
-        reply = client.query(call.hub, "/v2/worktrees").document
-    for item in reply["worktrees"]:
-        if here and tree and item["worktree"] == tree:
-            item["root"] = scope.to_wire(here.outer.root)  # it may have been moved since a command wrote it down
+    reply = _worktrees(call, here, tree)
     worktrees = _as_they_stand(reply["worktrees"], call.env)
     others = hosts.hosts(call) if call.flag("all_hosts") else None
     if call.json:
@@ -53,12 +48,30 @@ def run(call: Call) -> int:
     if worktrees := [item for item in worktrees if item["worktree"] == tree or _concerns(item)]:
         _show_worktrees(call, worktrees, tree)
         _show_foreign_edits(worktrees, reply["now"])
-    if here and (shared := here.settings.get("synapse.namespace")) and here.project() is None:
+    if here:
+        _note_alone(here)
+    return 0
+
+
+def _worktrees(call: Call, here: Checkout | None, tree: str) -> dict[str, Any]:
+    """The hub's answer on worktrees; of the one around, as it is now."""
+    reply = client.query(call.hub, "/v2/worktrees").document
+    if here and any(item["worktree"] == tree and item["namespace"] != here.namespace() for item in reply["worktrees"]):
+        register.announce(call, here, "")  # it has joined a team, or left it
+        reply = client.query(call.hub, "/v2/worktrees").document
+    for item in reply["worktrees"]:
+        if here and tree and item["worktree"] == tree:
+            item["root"] = scope.to_wire(here.outer.root)  # it may have been moved since a command wrote it down
+    return reply
+
+
+def _note_alone(here: Checkout) -> None:
+    """Two hubs without an owner named between them exclude nothing."""
+    if (shared := here.settings.get("synapse.namespace")) and here.project() is None:
         output.message(
             f"note: no hub is named as the owner of {shared}, so this one {explain.ALONE}. "
             f"Name one: synapse-git team init {phrase.shell(shared)}"
         )
-    return 0
 
 
 def _concerns(item: Mapping[str, Any]) -> bool:

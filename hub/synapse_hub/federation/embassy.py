@@ -205,27 +205,16 @@ class Embassy:
         link = self._link(peer)
         if isinstance(link, Refusal):
             return link
-        headers = {
-            "content-type": PATHS_TYPE,
-            "synapse-principal": principal,
-            "synapse-agent": quote(question.agent),
-            "synapse-namespace": quote(question.namespace),
-            "synapse-worktree": quote(question.worktree),
-            "synapse-action": question.action,
-            "synapse-unclaimed": question.unclaimed,
-            **more,
-        }
+        headers = _asking(question, principal) | more
         replies: list[Reply] = []
         sending = self.forwarder.sending()
         try:
             for part in _parts(paths):
                 reply = await link.ask("POST", "/v2/guard", headers, part, deadline_s=OWNER_VERDICT_DEADLINE_SECONDS)
                 if heir := await self._heir(reply, question.namespace, peer):
-                    return (
-                        heir
-                        if isinstance(heir, Refusal)
-                        else await self.verdict(heir, question, paths, principal, more)
-                    )
+                    if isinstance(heir, Refusal):
+                        return heir
+                    return await self.verdict(heir, question, paths, principal, more)
                 if reply.reason or reply.document.get("verdict") not in ("allow", "warn"):
                     return reply
                 if claim := reply.document.get("claim"):
@@ -271,6 +260,18 @@ class Embassy:
         except (Unreachable, ValueError) as error:
             return unreachable(peer, str(error))
         return claims
+
+
+def _asking(question: Question, principal: str) -> dict[str, str]:
+    return {
+        "content-type": PATHS_TYPE,
+        "synapse-principal": principal,
+        "synapse-agent": quote(question.agent),
+        "synapse-namespace": quote(question.namespace),
+        "synapse-worktree": quote(question.worktree),
+        "synapse-action": question.action,
+        "synapse-unclaimed": question.unclaimed,
+    }
 
 
 def _parts(paths: Iterable[str]) -> Iterable[bytes]:
