@@ -111,7 +111,8 @@ def git_versions(session: nox.Session) -> None:
     for suite in ("", *GITS):
         path = os.environ["PATH"]
         if suite:
-            place = Path(session.create_tmp()).resolve() / "git" / suite
+            # create_tmp would have all temporary files made there: tests would run inside this repository.
+            place = Path(session.cache_dir).resolve() / "git" / suite
             found = session.run("python", "-m", "tests.gits", suite, str(place), silent=True)
             path = f"{str(found).splitlines()[-1]}{os.pathsep}{path}"
         session.run("python", "-m", "pytest", "-n", "2", *guard, env={"PATH": f"{session.bin}{os.pathsep}{path}"})
