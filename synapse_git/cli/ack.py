@@ -22,7 +22,8 @@ def run(call: Call) -> int:
         return 0
     left = reply.document["pending"]
     rest = f"; not read yet: {left}. Read on: {phrase.command(call, 'inbox')}" if left else ""
-    output.result(f"done with what was read{rest}")
+    done = "what was read" if given is None else f"messages up to {seq}"
+    output.result(f"done with {done}{rest}")
     return 0
 
 

@@ -139,10 +139,24 @@ def _say(call: Call, reply: Reply, here: Checkout, paths: tuple[str, ...]) -> No
     length = claim["lease_expires_at"] - claim["granted_at"]
     if wanted and abs(length - wanted) > 1:
         output.message(f"note: a lease lasts {explain.span(length)} then; that is the limit")
-    # A slip of the pen would protect nothing; a file to be made is welcome.
-    missing = [path for path in paths if not os.path.lexists(f"{here.outer.root}/{path}")]
+    _doubt(here, paths)
+
+
+def _doubt(here: Checkout, paths: tuple[str, ...]) -> None:
+    """Point out what may not be what was meant; a file to be made is welcome."""
+    root = here.outer.root
+    missing = [path for path in paths if not os.path.lexists(f"{root}/{path}")]
     if missing and not here.folds():
         output.message(f"note: not there yet: {phrase.listed(missing)}")
+        if any(sign in path for path in missing for sign in "*?["):
+            output.message(
+                "note: * ? [ stand for themselves in a claim. To hold all of a directory, claim the directory"
+            )
+    if links := [path for path in paths if os.path.isdir(f"{root}/{path}") and os.path.islink(f"{root}/{path}")]:
+        output.message(
+            f"note: a link, which is claimed without the directory it leads to: {phrase.listed(links)}. "
+            "To hold what lies there, claim that directory"
+        )
 
 
 def _unguarded_submodules(call: Call, here: Checkout, paths: tuple[str, ...]) -> list[str]:

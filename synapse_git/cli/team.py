@@ -145,7 +145,7 @@ def _row(item: Mapping[str, Any], me: str) -> tuple[str, str, str, str]:
 
 def leave(call: Call) -> int:
     """Exit 0: this hub has no part in the namespace any more."""
-    reply = client.command(call.hub, "/v2/team/leave", {"namespace": call.text("namespace")})
+    reply = client.command(call.hub, "/v2/team/leave", {"namespace": call.text("namespace") or _only(call)})
     if call.json:
         output.raw(reply.raw)
         return 0
@@ -158,6 +158,14 @@ def leave(call: Call) -> int:
             f"synapse-git team remove {phrase.shell(told['namespace'])} HUB"
         )
     return 0
+
+
+def _only(call: Call) -> str:
+    """The one team that this hub is in. Raises: UsageError, where it is in none or in several."""
+    found = [item["namespace"] for item in client.query(call.hub, "/v2/team").document["namespaces"]]
+    if len(found) == 1:
+        return str(found[0])
+    raise UsageError(f"name the team to leave: {phrase.listed(found)}" if found else "this hub is in no team")
 
 
 def remove(call: Call) -> int:
@@ -274,10 +282,10 @@ VERBS = (
         "team leave",
         leave,
         summary="Have no part in a project's team any more.",
-        help="Take this hub out of the team of NAMESPACE. What its agents hold there ends, and claims in it "
-        "are nobody's business here from then on.",
+        help="Take this hub out of the team of NAMESPACE; without it, of the only one it is in. What its agents hold "
+        "there ends, and claims in it are nobody's business here from then on.",
         examples=(("team leave acme/api", "on any member"),),
-        argument=_NAMESPACE,
+        argument=Argument("namespace", "NAMESPACE", required=False),
     ),
     Verb(
         "team remove",

@@ -155,6 +155,15 @@ def test_a_path_that_is_not_there_yet_is_claimed_with_a_note(place: Box) -> None
     assert ended.err == UNGUARDED + "note: not there yet: src/nwe.py\n"
 
 
+def test_a_link_and_a_pattern_are_claimed_as_such_with_a_note(place: Box) -> None:
+    """What a link leads to, and what a pattern would match, are free still; whoever thinks otherwise is told."""
+    (place.cwd / "way").symlink_to("src")
+    ended = place.synapse("claim", "-t", "t", "way", "doc/*", agent="ana")
+    assert "note: a link, which is claimed without the directory it leads to: way." in ended.err
+    assert "note: * ? [ stand for themselves" in ended.err
+    assert place.synapse("claim", "-t", "u", "way/a.py", agent="ben").code == 0
+
+
 def test_a_path_outside_the_worktree_is_exit_4(place: Box) -> None:
     """The client sees it, and names both."""
     ended = place.synapse("claim", "-t", "t", "../elsewhere", agent="ana")

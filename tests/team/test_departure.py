@@ -9,7 +9,7 @@ def test_who_leaves_is_no_member_and_holds_nothing(team: tuple[Host, Host]) -> N
     """The owner is told, and does not wait for leases of a hub that is gone."""
     a, b = team
     assert b.synapse("claim", "src/a.py", "-t", "login", agent="ben").code == 0
-    left = b.synapse("team", "leave", NAMESPACE)
+    left = b.synapse("team", "leave")
     assert left.code == 0 and "could not be told" not in left.text and "nobody holds login" in left.text
     assert b.synapse("status", "--json").json()["claims"] == []
     (entry,) = a.synapse("team", "status", "--json").json()["namespaces"]
@@ -39,3 +39,4 @@ def test_an_owner_that_is_away_is_left_all_the_same(team: tuple[Host, Host]) -> 
     left = b.synapse("team", "leave", NAMESPACE)
     assert left.code == 0 and f"team remove {NAMESPACE}" in left.text
     assert b.synapse("team", "status", "--json").json()["namespaces"] == []
+    assert "in no team" in b.synapse("team", "leave").err

@@ -15,14 +15,17 @@ from synapse_hub.core import events
 
 
 @pytest.mark.parametrize(
-    ("given", "seconds"), [("30", 30), ("45s", 45), ("90m", 5400), ("2h", 7200), ("1d", 86400), ("1.5h", 5400)]
+    ("given", "seconds"),
+    [("30", 30), ("45s", 45), ("90m", 5400), ("2h", 7200), ("1d", 86400), ("1.5h", 5400), ("1h30m", 5400)],
 )
 def test_a_time_is_seconds_or_a_number_with_a_unit(given: str, seconds: float) -> None:
-    """Plain numbers are seconds; s, m, h and d multiply."""
+    """Plain numbers are seconds; s, m, h and d multiply, and add up."""
     assert span.seconds(given) == seconds
 
 
-@pytest.mark.parametrize("given", ["", "h", "-5", "0", "0m", "inf", "nan", "1e3", "5 m", "٣", "1.2.3", "1.", "soon"])
+@pytest.mark.parametrize(
+    "given", ["", "h", "-5", "0", "0m", "inf", "nan", "1e3", "5 m", "٣", "1.2.3", "1.", "soon", "1h30x", "1hm", "h1"]
+)
 def test_a_time_that_is_none_is_named(given: str) -> None:
     """Whatever is no length of time is an error that a person can read."""
     if given == "1.":
