@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 from pathlib import Path
 
@@ -53,6 +54,13 @@ def test_what_another_claimed_is_refused_before_it_is_edited(box: Box, project: 
         assert "synapse-git claim --wait" in reason
     assert before(session, project / "src/b.py", "edit") == FREE
     assert held(box) == {identity.alias("claude", "s1"): ["src/b.py"]}
+
+
+def test_a_path_below_the_home_directory_may_begin_with_a_tilde(box: Box, project: Path) -> None:
+    """Tools take it for the user's home, and so is it judged."""
+    claim(box, "ana", "src/a.py", task="login")
+    session = Session(box, "claude", "s1", project)
+    assert "SCOPE_CONFLICT" in before(session, f"~/{os.path.relpath(project, box.home)}/src/a.py")
 
 
 def test_edits_are_judged_where_another_tool_took_the_guard_s_place(box: Box, project: Path) -> None:

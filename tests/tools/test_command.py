@@ -55,7 +55,7 @@ READ = [
     ("rm a\\ b", ["a b"]),
     ("touch a\\\nb", ["ab"]),
     ("touch -r ref -d now -mt 2020 new; touch -a old", ["new"]),
-    ("mv -t d a; cp -rT a d; cp --parents a/b d", []),
+    ("mv -t d a; cp -rT a d; cp --parents a/b d", ["a"]),
     ("cp -S .bak a b", ["b"]),
     ("false && cd d; touch y", []),
     ("true && cd d && touch y && cd e && touch z; touch x", ["d/y", "d/e/z"]),

@@ -181,7 +181,16 @@ COMMANDS: list[tuple[str, list[str]]] = [
     ("mv a b d", ["a", "b", "d/a", "d/b"]),
     ("mv d new", ["d", "new"]),
     ("mv d src", ["d", "src/d"]),
-    ("mv -t d a", []),
+    ("mv -t d a", ["a", "d/a"]),
+    ("cp -vt d a", []),
+    ("cp -td a b", ["d/a", "d/b"]),
+    ("cp --target-directory=d -- -dash", ["d/-dash"]),
+    ("cp --target-directory d a", ["d/a"]),
+    ("cp -t none a || true", []),
+    ("ln -st d ../a || true", []),
+    ("ln -s -t d ../a", ["d/a"]),
+    ("ln -t d || true", []),
+    ("install -t d/e a", ["d/e/a"]),
     ("mv -n a b", []),
     ("mv a link/", ["a", "link/a"]),
     ("cp a b", ["b"]),
@@ -301,3 +310,32 @@ def test_what_is_read_is_what_a_shell_writes(command: str, expected: list[str], 
         real = os.path.relpath(os.path.join(os.path.realpath(os.path.dirname(top / path)), os.path.basename(path)), top)
         outside = path.startswith("/") or "*" in path
         assert outside or any(one == real or one.startswith(f"{real}/") for one in changed), (path, changed)
+
+
+@pytest.mark.skipif(not BASH, reason="the shell that is read like")
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("rm ~/a", ["a"]),
+        ("echo x > ~/new", ["new"]),
+        ("cp -t ~/d ~/'with space'", ["d/with space"]),
+        ("cd d; cd ~ && rm a", ["a"]),
+        ("touch '~'", ["~"]),
+        ('touch ~"/a"', []),
+        ("touch x~ ~root/none/x", []),
+        ("HOME=/nonexistent; touch ~/new", []),
+        ("env HOME=/nonexistent bash -c 'touch ~/new'", []),
+    ],
+)
+def test_a_tilde_is_read_as_a_shell_reads_it(
+    command: str, expected: list[str], pattern: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By itself or before a slash it is the home directory, unless it is quoted or another home is spoken of."""
+    top = tmp_path / "top"
+    shutil.copytree(pattern, top, symlinks=True)
+    monkeypatch.setenv("HOME", str(top))
+    assert sorted(read(command, str(top))[0]) == sorted(str(top / path) for path in expected)
+    before = standing(top)
+    subprocess.run([BASH, "-c", command], cwd=top, env=ENV | {"HOME": str(top)}, capture_output=True, check=False)
+    after = standing(top)
+    assert {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)} >= set(expected)

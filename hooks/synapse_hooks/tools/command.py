@@ -23,6 +23,8 @@ _BLOCKS = frozenset(("if", "while", "until", "for"))
 _SHELLS = ("sh", "bash", "dash", "zsh")
 # What makes of Git's paths those of another checkout.
 _ANOTHER_CHECKOUT = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "core.worktree", "core.bare")
+# By these, ``~`` may be another's home, or another place.
+_ANOTHER_HOME = ("HOME", "env", "sudo", "doas", "su ")
 # Whatever these do, it may end in another directory.
 _ELSEWHERE = frozenset(("pushd", "popd", "builtin", "eval", "source", ".", "chdir"))
 
@@ -34,7 +36,8 @@ def written(command: str, cwd: str) -> list[str]:
 
 def read(command: str, cwd: str) -> tuple[list[str], list[Sweep]]:
     """As `written`, and what else Git would throw away."""
-    found = _Reading()
+    known = not any(word in command for word in _ANOTHER_HOME)
+    found = _Reading(os.environ.get("HOME", "") if known else "")
     found.read(command, cwd)
     return list(found.paths), found.sweeps
 
@@ -62,9 +65,10 @@ class _Place:
 class _Reading:
     """``paths`` and ``sweeps`` as found so far."""
 
-    def __init__(self, depth: int = 0) -> None:
+    def __init__(self, home: str, depth: int = 0) -> None:
         self.paths: dict[str, None] = {}
         self.sweeps: list[Sweep] = []
+        self._home = home
         self._depth = depth
         self._nested = False  # in a block, which may or may not run
         self._another_checkout = False
@@ -73,7 +77,7 @@ class _Reading:
         self._nested = "CDPATH" in text
         self._another_checkout = any(name in text for name in _ANOTHER_CHECKOUT)
         place, around = _Place(here), list[_Place]()
-        for command in shell.commands(text):
+        for command in shell.commands(text, self._home):
             if command.kind in ("(", "{"):
                 around.append(place)
                 place = _Place(place.here, over=place.over)
@@ -137,7 +141,7 @@ class _Reading:
             script = words[1].text if words[0].text.endswith("c") else None
         if script is None or self._depth == _DEEPEST:
             return
-        inner = _Reading(self._depth + 1)
+        inner = _Reading(self._home, self._depth + 1)
         inner.read(script, here)
         self.paths |= inner.paths
         self.sweeps += inner.sweeps

@@ -16,8 +16,9 @@ _MOST = 1000
 
 def written(command: str, words: Sequence[Token], here: str | None) -> list[Token]:
     """By ``cp``, ``mv``, ``ln`` or ``install``; nothing where it is not to be told."""
+    words = _aimed(words) if command != "rsync" else words
     *sources, target = targets.operands(words) or [Token("")]
-    if command == "ln" and target.text and not sources:
+    if command == "ln" and target.text and not target.text.endswith("/") and not sources:
         sources, target = [target], Token(".")
     if not sources or (here is None and not all(one.text.startswith("/") for one in (*sources, target))):
         return []
@@ -37,6 +38,26 @@ def written(command: str, words: Sequence[Token], here: str | None) -> list[Toke
         elif command == "cp" and _recursive(words) and name not in ("", ".."):
             found += [Token(os.path.join(place, inner)) for inner in _beneath(full)]
     return found
+
+
+def _aimed(words: Sequence[Token]) -> Sequence[Token]:
+    """``cp -t DIR a b`` as ``cp a b DIR/``."""
+    found: list[Token] = []
+    into: Token | None = None
+    rest = iter(words)
+    for word in rest:
+        text = word.text
+        if text == "--":
+            found += [word, *rest]
+        elif text in ("-t", "--target-directory"):
+            into = next(rest, None)
+        elif text.startswith("--target-directory="):
+            into = Token(text.partition("=")[2], certain=word.certain)
+        elif text.startswith("-t"):
+            into = Token(text[2:], certain=word.certain)
+        else:
+            found.append(word)
+    return [*found, Token(into.text.rstrip("/") + "/", certain=into.certain)] if into else found
 
 
 def _recursive(words: Sequence[Token]) -> bool:

@@ -25,7 +25,7 @@ def guarded(paths: Iterable[str], cwd: str, env: Mapping[str, str]) -> Places:
     clean = git.scrubbed(env)
     found: dict[str, tuple[Checkout, list[str]] | None] = {}
     for path in paths:
-        full = os.path.join(cwd or os.getcwd(), path)
+        full = os.path.join(cwd or os.getcwd(), _at_home(path, env))
         for name in dict.fromkeys((full, os.path.realpath(full))):
             root = _root(os.path.realpath(os.path.dirname(name)))
             if not root:
@@ -42,6 +42,12 @@ def around(cwd: str, env: Mapping[str, str]) -> Checkout | None:
     """The guarded checkout that ``cwd`` is in, if it is in one."""
     root = _root(os.path.realpath(cwd)) if cwd else ""
     return _open(root, git.scrubbed(env)) if root else None
+
+
+def _at_home(path: str, env: Mapping[str, str]) -> str:
+    """Some tools take ``~`` for the home directory, as a shell would."""
+    home = env.get("HOME", "")
+    return home + path[1:] if path.startswith("~/") and home.startswith("/") else path
 
 
 def _root(directory: str) -> str:

@@ -71,13 +71,13 @@ class Command:
             self.given.append(token)
 
 
-def commands(text: str) -> Iterator[Command]:
-    """The commands of ``text``, one after the other.
+def commands(text: str, home: str = "") -> Iterator[Command]:
+    """The commands of ``text``, one after the other; ``home``: what ``~`` stands for, '' where nobody knows.
 
     Ends where something begins that is not read here: of a command in the midst of which that is, only the redirections
     count.
     """
-    tokens, whole = _tokens(text)
+    tokens, whole = _tokens(text, home)
     current, redirection, groups = Command(), "", list[str]()
     for token in tokens:
         mark = _mark(token, current, redirection, groups)
@@ -128,7 +128,7 @@ def _mark(token: Token, current: Command, redirection: str, groups: Sequence[str
     return ""
 
 
-def _tokens(text: str) -> tuple[list[Token], bool]:
+def _tokens(text: str, home: str) -> tuple[list[Token], bool]:
     """The tokens up to what is not read here, and whether that is all."""
     found: list[Token] = []
     documents: list[Token] = []
@@ -149,7 +149,7 @@ def _tokens(text: str) -> tuple[list[Token], bool]:
                 if at < 0:
                     return found, False
         else:
-            token, at = _word(text, at)
+            token, at = _word(text, at, home)
             if token is None:
                 return found, False
             if at < len(text) and text[at] in "<>" and token.text.isdigit() and not token.quoted:
@@ -195,10 +195,13 @@ def _operator(text: str, at: int) -> str:
     return text[at]
 
 
-def _word(text: str, at: int) -> tuple[Token | None, int]:
+def _word(text: str, at: int, home: str) -> tuple[Token | None, int]:
     """The word at ``at`` and where it ends; None if it does not end, or holds what would have to be read by itself."""
     parts: list[str] = []
     certain, plain, quoted = True, True, False
+    if home and text[at] == "~" and (text[at + 1 : at + 2] or "/") in f"/{_BLANK}{_SPECIAL}":
+        parts.append(home)
+        plain, at = False, at + 1
     while at < len(text) and text[at] not in _BLANK + _SPECIAL:
         c = text[at]
         plain = plain and c not in "'\"\\$[]{}~!"
