@@ -79,9 +79,14 @@ def settle() -> None:
         except BrokenPipeError:
             abandon(stream)
         except OSError as error:
-            abandon(stream)
-            if stream is sys.stdout:
-                raise Unwritable(f"the answer cannot be written: {error.strerror}") from error
+            _lose(stream, error)
+
+
+def _lose(stream: TextIO, error: OSError) -> None:
+    """What was to be written cannot be. Raises: Unwritable, where it was the answer."""
+    abandon(stream)
+    if stream is sys.stdout:
+        raise Unwritable(f"the answer cannot be written: {error.strerror}") from error
 
 
 def abandon(stream: TextIO | None) -> None:
@@ -100,3 +105,7 @@ def _write(stream: TextIO | None, text: str) -> None:
     except UnicodeEncodeError:
         encoding = stream.encoding or "ascii"
         stream.write((text + "\n").encode(encoding, "backslashreplace").decode(encoding))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _lose(stream, error)

@@ -331,3 +331,16 @@ def test_help_is_a_word_too(box: Box, words: list[str], shown: str) -> None:
     """As with Git itself."""
     ended = box.synapse("help", *words)
     assert ended.code == 0 and shown in ended.out
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a disk without space")
+@pytest.mark.parametrize("words", [["status"], ["status", "--json"], ["hub", "status"]])
+def test_an_answer_that_cannot_be_written_is_exit_74(box: Box, words: list[str]) -> None:
+    """Said in a line, whether the disk is found to be full as the answer is written or at the end."""
+    box.done("synapse-git", "hub", "start")
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [PROGRAMS / "synapse-git", *words], env=box.env, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert ended.returncode == 74 and "cannot be written: No space left" in ended.stderr
+    assert not (box.state / "cli.log").exists()
