@@ -47,7 +47,8 @@ def _overridden(change: Change, refused: Refused | HubUnreachable, env: Mapping[
     if not reason:
         return False
     try:
-        where = override.record(change, reason, env)
+        # A hub that hung just now may come to what it was asked yet, and would have it on record twice.
+        where = override.record(change, reason, env, away=isinstance(refused, HubUnreachable))
     except OSError as error:
         say(f"the override cannot be recorded ({error.strerror}: {error.filename}), so it does not count")
         return False

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import time
 from pathlib import Path
 
 import pytest
 
+from synapse_git.constants import HOOK_DEADLINE_SECONDS
 from tests.box import Box
 from tests.hooking import allowed, claim, refused
 
@@ -119,3 +121,21 @@ def test_plumbing_can_be_overridden(box: Box, held: Path) -> None:
     refused(box.git("update-ref", "HEAD", made, agent="ana"), "src/b.py")
     allowed(box.git("update-ref", "HEAD", made, agent="ana", env=WHY))
     assert len(_overrides(box)) == 1
+
+
+def test_an_override_beside_a_hub_that_hangs_is_on_record_once(box: Box, held: Path) -> None:
+    """It waits one deadline, and what the hub comes to afterwards was asked by nobody who is still there."""
+    pid = box.hub_pid()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        ended = allowed(box.git("commit", "-qam", "x", agent="ana", env=WHY))
+        assert "HUB_UNREACHABLE is overridden" in ended.err and time.monotonic() - began < 2 * HOOK_DEADLINE_SECONDS
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    deadline = time.monotonic() + 10
+    while not _overrides(box) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(0.2)
+    assert len(_overrides(box)) == 1
+    assert "was refused" not in box.done("synapse-git", "log")

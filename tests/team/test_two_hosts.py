@@ -89,6 +89,7 @@ def test_a_forwarded_claim_is_used_like_any_other(team: tuple[Host, Host]) -> No
     assert a.synapse("status", "--json").json()["claims"][0]["owner"] == "b/cy"
     assert b.synapse("heartbeat", "--json", agent="cy").json()["claims"][0]["task_id"] == "login"
     assert b.synapse("handoff", "a/ana", "-t", "login", agent="cy").code == 0
+    heard(b)  # what is listed is what b's agents hold now, whoever asked for it first
     assert b.synapse("status", "--json").json()["claims"] == []
     assert a.synapse("release", "-t", "login", agent="ana").code == 0
 

@@ -33,6 +33,8 @@ _ACTIONS = ("edit", "commit", "merge", "push", "ref")
 _UNCLAIMED = ("allow", "warn", "refuse")
 # A refusal waits this long for its evidence to be written, and stands without.
 _EVIDENCE_S = 1.0
+# Within this the end of a connection is read whose request was.
+_LINE_END_S = 0.001
 # Edits that one question announces; a tool that edits more is recognised by what it says afterwards.
 _MOST_EDITED = 1000
 
@@ -85,9 +87,7 @@ async def guard(desk: Desk, request: Request) -> Response:
     if asking:
         pass  # nobody is about to change anything: no evidence, no extension
     elif verdict.refused:
-        evidence = desk.transact(verdict.evidence(moved="synapse-moved" in request.headers))
-        with suppress(TimeoutError):
-            await asyncio.wait_for(evidence, _EVIDENCE_S)
+        await _record_refusal(desk, request, verdict)
     elif claims and verdict.unclaimed:
         return await _claim(desk, request, question, tuple(edited))
     elif touched := verdict.to_extend():
@@ -95,6 +95,16 @@ async def guard(desk: Desk, request: Request) -> Response:
     body = verdict.document()
     desk.hub.tally.verdict(body["verdict"])
     return answer.document(body, verdict.seq, verdict.now, {"Synapse-Verdict": body["verdict"]})
+
+
+async def _record_refusal(desk: Desk, request: Request, verdict: Verdict) -> None:
+    """Unless the asker has stopped waiting for a hub that was stopped: it may have gone in, with a reason on record."""
+    await asyncio.sleep(_LINE_END_S)
+    if await request.is_disconnected():
+        return
+    evidence = desk.transact(verdict.evidence(moved="synapse-moved" in request.headers))
+    with suppress(TimeoutError):
+        await asyncio.wait_for(evidence, _EVIDENCE_S)
 
 
 async def _claim(desk: Desk, request: Request, question: Question, paths: tuple[str, ...]) -> Response:

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synapse_hub.core.claim import Claim, peer_of
+from synapse_hub.core.claim import Claim
 from synapse_hub.core.outcome import claim_document
 from synapse_hub.core.team.decide import contests
 from synapse_hub.federation.assertion import assertions
@@ -24,8 +24,9 @@ async def receipts(desk: Desk, request: Request) -> Response:
         raise Rejected("NOT_AUTHORISED", "receipts are for other hubs", "Ask for claims: GET /v2/claims")
     await hear(desk, request, hub)
     state, now = desk.hub.state, desk.hub.now()
-    principals = [held for name, held in state.by_principal.items() if peer_of(name) == hub]
-    claims = [claim for held in principals for key in held if (claim := state.live(key, now))]
+    # By whom they are held, and not by whose request: what was handed over went to whom it was handed.
+    held = [keys for name, keys in state.by_owner.items() if name.startswith(f"{hub}/")]
+    claims = [claim for keys in held for key in keys if (claim := state.live(key, now))]
     return answer.document(
         {
             "claims": [claim_document(one) | {"hub_id": desk.hub.hub_id} for one in claims if not one.revoked],
