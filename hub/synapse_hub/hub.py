@@ -19,15 +19,9 @@ import msgspec
 
 from synapse_hub.clock import ABSURDLY_AHEAD_S, Clock
 from synapse_hub.core.claim import TreeKey
-from synapse_hub.core.commands import (
-    AnyCommand,
-    EndSessions,
-    ExpireDue,
-    Keyed,
-    ProbeJournal,
-    ReanchorLeases,
-    TakeClaim,
-)
+from synapse_hub.core.commands import AnyCommand, Keyed, ProbeJournal
+from synapse_hub.core.commands.claims import ExpireDue, ReanchorLeases, TakeClaim
+from synapse_hub.core.commands.names import EndSessions
 from synapse_hub.core.decide import decide
 from synapse_hub.core.events import AnyEvent
 from synapse_hub.core.events.claims import ClaimGranted, ClaimReleased, LeaseExpired, TaskHandedOff

@@ -9,7 +9,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from synapse_hub.clock import open_clock
-from synapse_hub.core.commands import AnyCommand, ReleaseClaim, TakeClaim
+from synapse_hub.core.commands import AnyCommand
+from synapse_hub.core.commands.claims import ReleaseClaim, TakeClaim
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.hub import Answered, Hub
 from synapse_hub.journal.journal import Journal

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from synapse_git import client
 from synapse_hub.clock import open_clock
-from synapse_hub.core.commands import TakeClaim
+from synapse_hub.core.commands.claims import TakeClaim
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.hub import Answered, Hub
 from synapse_hub.journal.journal import Journal

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from synapse_hub.clock import open_clock
-from synapse_hub.core.commands import TakeClaim
+from synapse_hub.core.commands.claims import TakeClaim
 from synapse_hub.core.guard import Question, Verdict
 from synapse_hub.core.state import State
 from synapse_hub.hub import Answered, Hub

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from synapse_hub.clock import open_clock
-from synapse_hub.core.commands import FamilyCommand, Keyed, ReleaseClaim, TakeClaim
+from synapse_hub.core.commands import Keyed
+from synapse_hub.core.commands.claims import FamilyCommand, ReleaseClaim, TakeClaim
 from synapse_hub.core.outcome import Decided
 from synapse_hub.core.state import State
 from synapse_hub.hub import Hub

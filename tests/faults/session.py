@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from synapse_hub.clock import open_clock
-from synapse_hub.core.commands import FamilyCommand, HandOff, Keyed, ReleaseClaim, SaveCheckpoint, TakeClaim, UpdateTask
+from synapse_hub.core.commands import Keyed
+from synapse_hub.core.commands.claims import FamilyCommand, HandOff, ReleaseClaim, SaveCheckpoint, TakeClaim, UpdateTask
 from synapse_hub.core.outcome import Decided, Refusal
 from synapse_hub.hub import Hub
 from synapse_hub.journal.journal import Journal, JournalBroken

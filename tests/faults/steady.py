@@ -11,7 +11,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from synapse_hub.core.commands import Keyed, TakeClaim
+from synapse_hub.core.commands import Keyed
+from synapse_hub.core.commands.claims import TakeClaim
 from synapse_hub.core.outcome import Decided
 from synapse_hub.hub import Hub
 from synapse_hub.journal.journal import Journal

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from synapse_hub.core.commands import ReleaseClaim
+from synapse_hub.core.commands.claims import ReleaseClaim
 from synapse_hub.core.state import State
 from synapse_hub.journal import journal as journal_module
 from synapse_hub.journal.journal import Journal, JournalBroken

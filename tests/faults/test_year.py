@@ -15,15 +15,9 @@ import pytest
 
 from synapse_hub import hub
 from synapse_hub.core import mail
-from synapse_hub.core.commands import (
-    AddNote,
-    AnyCommand,
-    ExpireDue,
-    HandOff,
-    OfferResource,
-    SaveCheckpoint,
-    SendMessage,
-)
+from synapse_hub.core.commands import AnyCommand
+from synapse_hub.core.commands.claims import ExpireDue, HandOff, SaveCheckpoint
+from synapse_hub.core.commands.talk import AddNote, OfferResource, SendMessage
 from synapse_hub.core.state import State
 from synapse_hub.hub import Answered
 from synapse_hub.journal import journal, sqlite

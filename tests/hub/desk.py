@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from synapse_hub.core.commands import AnyCommand, FamilyCommand, Keyed, ReleaseClaim, TakeClaim
+from synapse_hub.core.commands import AnyCommand, Keyed
+from synapse_hub.core.commands.claims import FamilyCommand, ReleaseClaim, TakeClaim
 from synapse_hub.core.outcome import Decided, Outcome, Refusal
 from synapse_hub.hub import Hub
 from synapse_hub.journal.journal import Journal

@@ -8,7 +8,7 @@ import pytest
 
 from synapse_git.constants import NOTE_RETENTION_SECONDS
 from synapse_hub.core import board
-from synapse_hub.core.commands import AddNote, OfferResource
+from synapse_hub.core.commands.talk import AddNote, OfferResource
 from synapse_hub.core.state import State
 from synapse_hub.journal.journal import Journal
 from synapse_hub.journal.snapshot import capture, restore

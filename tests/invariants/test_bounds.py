@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from synapse_hub.core import decide, state
-from synapse_hub.core.commands import SaveCheckpoint
+from synapse_hub.core.commands.claims import SaveCheckpoint
 from synapse_hub.journal.journal import Journal
 from synapse_hub.journal.snapshot import capture, restore
 from tests.hub.desk import FakeClock, give, keyed, running, take

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from synapse_git.constants import DEFAULT_TTL_SECONDS, MAX_CLAIMS_PER_AGENT, MAXIMUM_TTL_SECONDS, MINIMUM_TTL_SECONDS
-from synapse_hub.core.commands import ExpireDue, Heartbeat
+from synapse_hub.core.commands.claims import ExpireDue, Heartbeat
 from synapse_hub.core.lease import clamp_ttl
 from tests.hub.desk import FakeClock, give, running, take
 

@@ -20,7 +20,8 @@ from synapse_git import scope
 from synapse_git.constants import MAX_CLAIMS_PER_AGENT, MAX_DECLARED_PATHS
 from synapse_hub import clock as clock_module
 from synapse_hub.core.claim import TreeKey
-from synapse_hub.core.commands import ExpireDue, HandOff, Heartbeat, RecordDenial, SaveCheckpoint
+from synapse_hub.core.commands.claims import ExpireDue, HandOff, Heartbeat, SaveCheckpoint
+from synapse_hub.core.commands.guard import RecordDenial
 from synapse_hub.core.decide import decide
 from synapse_hub.core.events.claims import LeaseExtended
 from synapse_hub.core.guard import Question, Verdict

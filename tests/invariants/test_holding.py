@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from synapse_git.constants import MAX_CLAIMS_PER_AGENT
-from synapse_hub.core.commands import HandOff, ReleaseClaim, SaveCheckpoint, TakeClaim, UpdateTask
+from synapse_hub.core.commands.claims import HandOff, ReleaseClaim, SaveCheckpoint, TakeClaim, UpdateTask
 from synapse_hub.core.outcome import Decided, Refusal
 from synapse_hub.hub import Answered
 from synapse_hub.waiting import Patience

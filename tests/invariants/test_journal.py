@@ -15,7 +15,9 @@ import msgspec
 import pytest
 
 from synapse_git.constants import IDEMPOTENCY_RETENTION_SECONDS
-from synapse_hub.core.commands import ExpireDue, ProbeJournal, RecordDenial, RecordOverride
+from synapse_hub.core.commands import ProbeJournal
+from synapse_hub.core.commands.claims import ExpireDue
+from synapse_hub.core.commands.guard import RecordDenial, RecordOverride
 from synapse_hub.core.state import State
 from synapse_hub.hub import Answered, Hub
 from synapse_hub.journal.journal import Journal, JournalBroken

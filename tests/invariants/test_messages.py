@@ -11,7 +11,7 @@ import pytest
 
 from synapse_git.constants import CHAT_RETENTION_SECONDS, LETTER_RETENTION_SECONDS
 from synapse_hub.core import mail, messages
-from synapse_hub.core.commands import Acknowledge, OfferResource, SendMessage
+from synapse_hub.core.commands.talk import Acknowledge, OfferResource, SendMessage
 from synapse_hub.core.state import State
 from synapse_hub.journal.journal import Journal
 from synapse_hub.journal.snapshot import Snapshot, capture, restore

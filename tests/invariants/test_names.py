@@ -11,22 +11,9 @@ import pytest
 
 from synapse_git.constants import DEFAULT_LEASE_OFFLINE_TTL, KEY_RETENTION_SECONDS
 from synapse_hub.core import binding, names
-from synapse_hub.core.commands import (
-    Acknowledge,
-    AddNote,
-    BindName,
-    ClaimEdit,
-    EndSessions,
-    HandOff,
-    Heartbeat,
-    OfferResource,
-    ReclaimName,
-    ReleaseName,
-    SaveCheckpoint,
-    SendMessage,
-    UpdateTask,
-    WithdrawResource,
-)
+from synapse_hub.core.commands.claims import ClaimEdit, HandOff, Heartbeat, SaveCheckpoint, UpdateTask
+from synapse_hub.core.commands.names import BindName, EndSessions, ReclaimName, ReleaseName
+from synapse_hub.core.commands.talk import Acknowledge, AddNote, OfferResource, SendMessage, WithdrawResource
 from synapse_hub.core.events.names import NameBound, NameDisconnected, NameReleased
 from synapse_hub.core.guard import Question, Verdict
 from synapse_hub.core.outcome import Decided

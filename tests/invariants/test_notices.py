@@ -10,17 +10,9 @@ import pytest
 
 from synapse_git.constants import HUB_AGENT, MAX_MAILBOX_NOTICES, NOTICE_COALESCE_SECONDS
 from synapse_hub.core import mail, messages
-from synapse_hub.core.commands import (
-    ExpireDue,
-    HandOff,
-    RecordDenial,
-    RecordForeignEdit,
-    RecordOverride,
-    RegisterWorktree,
-    ReleaseClaim,
-    SaveCheckpoint,
-    SendMessage,
-)
+from synapse_hub.core.commands.claims import ExpireDue, HandOff, ReleaseClaim, SaveCheckpoint
+from synapse_hub.core.commands.guard import RecordDenial, RecordForeignEdit, RecordOverride, RegisterWorktree
+from synapse_hub.core.commands.talk import SendMessage
 from synapse_hub.core.state import State, apply_all
 from synapse_hub.journal.journal import Journal
 from synapse_hub.journal.snapshot import capture, restore

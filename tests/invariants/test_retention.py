@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from synapse_hub.core.commands import ExpireDue
+from synapse_hub.core.commands.claims import ExpireDue
 from synapse_hub.core.state import State
 from synapse_hub.journal import archive, journal, restart
 from synapse_hub.journal.journal import Journal, JournalBroken

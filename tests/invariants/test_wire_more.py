@@ -13,7 +13,7 @@ import pytest
 
 from synapse_git.constants import DEFAULT_RESOURCE_TTL_SECONDS, MAX_BODY_BYTES, MAX_JSON_DEPTH, MAX_MESSAGE_BYTES
 from synapse_git.protocol.talk import MessageBody
-from synapse_hub.core.commands import BindName
+from synapse_hub.core.commands.names import BindName
 from synapse_hub.web.app import make_app
 from synapse_hub.web.desk import PEER, Desk
 from synapse_hub.web.messages import message_command

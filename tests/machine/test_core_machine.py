@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from synapse_hub.core.claim import Claim
-from synapse_hub.core.commands import (
-    AnyCommand,
+from synapse_hub.core.commands import AnyCommand, Keyed
+from synapse_hub.core.commands.claims import (
     ExpireDue,
     HandOff,
     Heartbeat,
-    Keyed,
     ReleaseClaim,
     SaveCheckpoint,
     TakeClaim,

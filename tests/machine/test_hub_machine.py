@@ -14,7 +14,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
-from synapse_hub.core.commands import AnyCommand, ExpireDue, Keyed, SendMessage, TakeClaim
+from synapse_hub.core.commands import AnyCommand, Keyed
+from synapse_hub.core.commands.claims import ExpireDue, TakeClaim
+from synapse_hub.core.commands.talk import SendMessage
 from synapse_hub.core.events.claims import ClaimGranted, TaskHandedOff
 from synapse_hub.core.outcome import Decided, Outcome, Refusal
 from synapse_hub.core.state import State

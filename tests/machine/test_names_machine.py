@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
 from synapse_git.constants import DEFAULT_LEASE_OFFLINE_TTL
-from synapse_hub.core.commands import AnyCommand, BindName, EndSessions, ReclaimName, ReleaseName, SendMessage
+from synapse_hub.core.commands import AnyCommand
+from synapse_hub.core.commands.names import BindName, EndSessions, ReclaimName, ReleaseName
+from synapse_hub.core.commands.talk import SendMessage
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.core.state import State, apply_all
 from synapse_hub.journal.snapshot import capture, restore

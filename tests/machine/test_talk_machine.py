@@ -11,15 +11,9 @@ from hypothesis.stateful import invariant, rule
 
 from synapse_git.constants import HUB_AGENT
 from synapse_hub.core import board, mail, messages
-from synapse_hub.core.commands import (
-    Acknowledge,
-    AddNote,
-    OfferResource,
-    RecordDenial,
-    SendMessage,
-    TakeClaim,
-    WithdrawResource,
-)
+from synapse_hub.core.commands.claims import TakeClaim
+from synapse_hub.core.commands.guard import RecordDenial
+from synapse_hub.core.commands.talk import Acknowledge, AddNote, OfferResource, SendMessage, WithdrawResource
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.core.state import State, apply_all
 from synapse_hub.journal.snapshot import capture, restore

@@ -17,17 +17,15 @@ from synapse_git.constants import CLOCK_DRIFT_SHARE, OWNER_DEADLINE_SECONDS
 from synapse_git.protocol.path import from_wire
 from synapse_git.scope import overlap
 from synapse_hub.core.claim import Claim
-from synapse_hub.core.commands import (
+from synapse_hub.core.commands import Keyed
+from synapse_hub.core.commands.claims import FamilyCommand, ReleaseClaim, TakeClaim
+from synapse_hub.core.commands.team import (
     CedeNamespace,
     ConfirmDelivery,
-    FamilyCommand,
     ForwardClaim,
     GovernNamespace,
-    Keyed,
     RefreshReceipts,
-    ReleaseClaim,
     SettleForward,
-    TakeClaim,
 )
 from synapse_hub.core.outcome import Decided, Outcome, claim_document
 from synapse_hub.core.team.state import Governed

@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from synapse_git.constants import RECEIPT_VALIDITY_SECONDS
-from synapse_hub.core.commands import HearAssertion, ReleaseClaim
+from synapse_hub.core.commands.claims import ReleaseClaim
+from synapse_hub.core.commands.team import HearAssertion
 from synapse_hub.federation.form import SignedRequest
 from synapse_hub.federation.refresh import Refresher
 from synapse_hub.federation.signature import Signer

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from synapse_hub.core.commands import FreeNamespace
+from synapse_hub.core.commands.team import FreeNamespace
 from synapse_hub.hubfile import HubFile, Namespace, Place
 from synapse_hub.web.desk import Rejected
 from tests.team.desks import NAMESPACE, Pair, pair

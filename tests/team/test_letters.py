@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from synapse_hub.core.commands import Acknowledge
+from synapse_hub.core.commands.talk import Acknowledge
 from synapse_hub.federation.observation.post import Post
 from synapse_hub.federation.observation.tidings import Letter
 from synapse_hub.journal.snapshot import capture, restore

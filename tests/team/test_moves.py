@@ -9,7 +9,8 @@ import msgspec
 import pytest
 from immutables import Map
 
-from synapse_hub.core.commands import AnyCommand, CedeNamespace, GovernNamespace, KeepReceipt, RefreshReceipts
+from synapse_hub.core.commands import AnyCommand
+from synapse_hub.core.commands.team import CedeNamespace, GovernNamespace, KeepReceipt, RefreshReceipts
 from synapse_hub.core.decide import decide
 from synapse_hub.core.outcome import Decided, Outcome, Refusal
 from synapse_hub.core.state import State, apply_all

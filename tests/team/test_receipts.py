@@ -16,16 +16,15 @@ from synapse_git.constants import (
     REVOCATION_SECONDS,
 )
 from synapse_hub.core.claim import TreeKey
-from synapse_hub.core.commands import (
-    AnyCommand,
+from synapse_hub.core.commands import AnyCommand
+from synapse_hub.core.commands.claims import ReleaseClaim, TakeClaim
+from synapse_hub.core.commands.team import (
     ForwardClaim,
     GovernNamespace,
     HearAssertion,
     KeepReceipt,
     RefreshReceipts,
-    ReleaseClaim,
     SettleForward,
-    TakeClaim,
 )
 from synapse_hub.core.decide import decide
 from synapse_hub.core.outcome import Decided, Refusal

@@ -11,7 +11,8 @@ import pytest
 
 from synapse_git.protocol.guard import OverrideBody
 from synapse_hub import spool
-from synapse_hub.core.commands import FreeNamespace, InheritNamespace, RecordForeignEdit, RecordOverride
+from synapse_hub.core.commands.guard import RecordForeignEdit, RecordOverride
+from synapse_hub.core.commands.team import FreeNamespace, InheritNamespace
 from synapse_hub.federation.reporter import Reporter
 from synapse_hub.hubfile import HubFile, Namespace
 from synapse_hub.journal.journal import Journal

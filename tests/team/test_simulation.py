@@ -9,7 +9,8 @@ import pytest
 
 from synapse_git.constants import CLOCK_DRIFT_SHARE, RECEIPT_VALIDITY_SECONDS
 from synapse_hub.core.claim import TaskKey
-from synapse_hub.core.commands import FamilyCommand, KeepReceipt, RefreshReceipts, ReleaseClaim
+from synapse_hub.core.commands.claims import FamilyCommand, ReleaseClaim
+from synapse_hub.core.commands.team import KeepReceipt, RefreshReceipts
 from synapse_hub.core.outcome import Decided, Outcome
 from synapse_hub.core.team.state import Team
 from synapse_hub.federation.receipts import Sending

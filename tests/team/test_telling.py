@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from synapse_hub.core.commands import Acknowledge, SaveCheckpoint, SendMessage, UpdateTask
+from synapse_hub.core.commands.claims import SaveCheckpoint, UpdateTask
+from synapse_hub.core.commands.talk import Acknowledge, SendMessage
 from synapse_hub.federation.observation.tidings import (
     AnyTiding,
     Asserted,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from synapse_git.constants import REVOCATION_SECONDS
-from synapse_hub.core.commands import CedeNamespace, GovernNamespace, ReleaseClaim
+from synapse_hub.core.commands.claims import ReleaseClaim
+from synapse_hub.core.commands.team import CedeNamespace, GovernNamespace
 from tests.hub.desk import FakeClock, running, take
 from tests.invariants.test_holding import Asker, settle
 from tests.team.hosts import NAMESPACE

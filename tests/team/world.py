@@ -19,18 +19,9 @@ from synapse_git.constants import (
 from synapse_git.protocol.path import from_wire
 from synapse_git.scope import overlap
 from synapse_hub.core.claim import TaskKey
-from synapse_hub.core.commands import (
-    AnyCommand,
-    FamilyCommand,
-    ForwardClaim,
-    GovernNamespace,
-    HandOff,
-    Keyed,
-    RefreshReceipts,
-    ReleaseClaim,
-    SettleForward,
-    TakeClaim,
-)
+from synapse_hub.core.commands import AnyCommand, Keyed
+from synapse_hub.core.commands.claims import FamilyCommand, HandOff, ReleaseClaim, TakeClaim
+from synapse_hub.core.commands.team import ForwardClaim, GovernNamespace, RefreshReceipts, SettleForward
 from synapse_hub.core.decide import decide
 from synapse_hub.core.events import AnyEvent
 from synapse_hub.core.outcome import Decided, Outcome, claim_document

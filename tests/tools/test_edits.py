@@ -20,7 +20,7 @@ from synapse_git.constants import (
 from synapse_git.scope import covers
 from synapse_hub.core.attribution import Announced
 from synapse_hub.core.coarsening import coarsen
-from synapse_hub.core.commands import ClaimEdit, HandOff
+from synapse_hub.core.commands.claims import ClaimEdit, HandOff
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.mentions import Mentions
 from synapse_hub.web.closing import closing

@@ -7,7 +7,7 @@ import msgspec
 from synapse_git.protocol.path import from_wire
 from synapse_hub.core.claim import Claim
 from synapse_hub.core.claims import decide_claim
-from synapse_hub.core.commands import AdoptClaims, TakeClaim
+from synapse_hub.core.commands.claims import AdoptClaims, TakeClaim
 from synapse_hub.core.events import AnyEvent
 from synapse_hub.core.events.claims import ClaimGranted
 from synapse_hub.core.holding import released

@@ -6,7 +6,7 @@ A name is bound to the session that registered it first, told by a secret of whi
 from __future__ import annotations
 
 from synapse_git.constants import DEFAULT_LEASE_OFFLINE_TTL, KEY_RETENTION_SECONDS, MAX_BOUND_NAMES, MAX_PINNED_KEYS
-from synapse_hub.core.commands import BindName, EndSessions, ReclaimName, ReleaseName
+from synapse_hub.core.commands.names import BindName, EndSessions, ReclaimName, ReleaseName
 from synapse_hub.core.events import AnyEvent
 from synapse_hub.core.events.names import KeyPinned, NameBound, NameDisconnected, NameReclaimed, NameReleased
 from synapse_hub.core.outcome import Decided, Outcome, Refusal

@@ -19,7 +19,7 @@ from synapse_git.protocol.path import from_wire, paths_to_wire
 from synapse_git.scope import show
 from synapse_hub.core import overlap
 from synapse_hub.core.claim import Claim, TaskKey, comparable, peer_of, tree_key
-from synapse_hub.core.commands import TakeClaim
+from synapse_hub.core.commands.claims import TakeClaim
 from synapse_hub.core.events.claims import ClaimDenied, ClaimGranted, LeaseExpired, expired
 from synapse_hub.core.outcome import Conflict, Decided, Outcome, Refusal, claim_document
 from synapse_hub.core.state import State

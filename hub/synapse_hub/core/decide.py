@@ -11,41 +11,34 @@ from synapse_git.protocol.path import to_wire
 from synapse_hub.core.adoption import decide_adopt
 from synapse_hub.core.binding import decide_bind, decide_end, decide_free, decide_reclaim, impostor
 from synapse_hub.core.claims import decide_claim
-from synapse_hub.core.commands import (
-    Acknowledge,
-    Acting,
-    AddNote,
+from synapse_hub.core.commands import AnyCommand, Keyed, ProbeJournal
+from synapse_hub.core.commands.base import Acting
+from synapse_hub.core.commands.claims import (
     AdoptClaims,
-    AnyCommand,
-    BindName,
     ClaimEdit,
-    EndSessions,
     ExpireDue,
     ExtendLeases,
     FamilyCommand,
     HandOff,
     Heartbeat,
-    InheritNamespace,
-    Keyed,
-    NameCommand,
-    OfferResource,
-    ProbeJournal,
     ReanchorLeases,
-    ReclaimName,
-    RecordDenial,
-    RecordForeignEdit,
-    RecordOverride,
-    RegisterWorktree,
     ReleaseClaim,
-    ReleaseName,
     SaveCheckpoint,
-    SendMessage,
     TakeClaim,
-    TalkCommand,
     UpdateTask,
-    WithdrawResource,
     YieldClaims,
 )
+from synapse_hub.core.commands.guard import RecordDenial, RecordForeignEdit, RecordOverride, RegisterWorktree
+from synapse_hub.core.commands.names import BindName, EndSessions, NameCommand, ReclaimName, ReleaseName
+from synapse_hub.core.commands.talk import (
+    Acknowledge,
+    AddNote,
+    OfferResource,
+    SendMessage,
+    TalkCommand,
+    WithdrawResource,
+)
+from synapse_hub.core.commands.team import InheritNamespace
 from synapse_hub.core.edits import decide_edit
 from synapse_hub.core.events.guard import WorktreeRegistered
 from synapse_hub.core.events.upkeep import CommandAnswered

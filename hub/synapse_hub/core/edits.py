@@ -20,7 +20,7 @@ from synapse_hub.core import overlap
 from synapse_hub.core.claim import Claim, comparable, tree_key
 from synapse_hub.core.claims import decide_claim
 from synapse_hub.core.coarsening import coarsen
-from synapse_hub.core.commands import ClaimEdit, TakeClaim
+from synapse_hub.core.commands.claims import ClaimEdit, TakeClaim
 from synapse_hub.core.events import AnyEvent
 from synapse_hub.core.events.claims import ClaimReleased
 from synapse_hub.core.guard import Question, Verdict, decide_denial

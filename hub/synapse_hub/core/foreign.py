@@ -12,7 +12,7 @@ from synapse_git.protocol.path import paths_to_wire, to_wire
 from synapse_hub.core import overlap
 from synapse_hub.core.attribution import UNKNOWN, Announced, Change, Told, undisputed, writer
 from synapse_hub.core.claim import Held, comparable, tree_key
-from synapse_hub.core.commands import RecordForeignEdit
+from synapse_hub.core.commands.guard import RecordForeignEdit
 from synapse_hub.core.events.base import Holder
 from synapse_hub.core.events.guard import ForeignEditSeen
 from synapse_hub.core.outcome import Decided

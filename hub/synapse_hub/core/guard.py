@@ -16,7 +16,7 @@ from synapse_git.scope import show
 from synapse_hub.core import overlap
 from synapse_hub.core.binding import impostor
 from synapse_hub.core.claim import Claim, TaskKey, comparable, tree_key
-from synapse_hub.core.commands import RecordDenial, RecordOverride
+from synapse_hub.core.commands.guard import RecordDenial, RecordOverride
 from synapse_hub.core.events import AnyEvent
 from synapse_hub.core.events.base import Holder
 from synapse_hub.core.events.guard import GuardDenied, GuardOverridden

@@ -11,7 +11,7 @@ from synapse_git.constants import MAX_CHECKPOINT_BYTES, REVOCATION_SECONDS
 from synapse_git.protocol.path import from_wire
 from synapse_hub.core.claim import Claim, peer_of
 from synapse_hub.core.claims import in_the_way, not_held, room, stale, taken_away
-from synapse_hub.core.commands import (
+from synapse_hub.core.commands.claims import (
     ExpireDue,
     ExtendLeases,
     HandOff,

@@ -7,7 +7,7 @@ sends to another waits for it, session or not, until it is acknowledged (Spec: I
 from __future__ import annotations
 
 from synapse_git.constants import LETTER_RETENTION_SECONDS, MAX_LETTERS, MAX_MAILBOX_LETTERS
-from synapse_hub.core.commands import Acknowledge, SendMessage
+from synapse_hub.core.commands.talk import Acknowledge, SendMessage
 from synapse_hub.core.events.talk import MessageAcknowledged, MessageSent
 from synapse_hub.core.mail import Mail
 from synapse_hub.core.outcome import Decided, Outcome, Refusal

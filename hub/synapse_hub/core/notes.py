@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from synapse_hub.core.board import offer_document
-from synapse_hub.core.commands import AddNote, OfferResource, WithdrawResource
+from synapse_hub.core.commands.talk import AddNote, OfferResource, WithdrawResource
 from synapse_hub.core.events.talk import NoteAdded, ResourceOffered, ResourceWithdrawn
 from synapse_hub.core.outcome import Decided, Outcome, Refusal
 from synapse_hub.core.state import State

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from synapse_hub.core.commands import HearAssertion
+from synapse_hub.core.commands.team import HearAssertion
 from synapse_hub.federation.team import Team
 
 

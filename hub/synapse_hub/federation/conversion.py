@@ -15,7 +15,7 @@ from synapse_git.governed import canonical
 from synapse_git.protocol.path import from_wire
 from synapse_git.protocol.team import LocalRepository
 from synapse_hub.core.claim import Claim
-from synapse_hub.core.commands import ReleaseClaim, SaveCheckpoint, TakeClaim, UpdateTask
+from synapse_hub.core.commands.claims import ReleaseClaim, SaveCheckpoint, TakeClaim, UpdateTask
 from synapse_hub.core.outcome import Conflict, Refusal
 from synapse_hub.core.state import State
 from synapse_hub.federation.errand import Errand

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from synapse_git.constants import RECEIPT_REFRESH_SECONDS, TRANSFER_DEADLINE_SECONDS
-from synapse_hub.core.commands import CedeNamespace, ConfirmDelivery
+from synapse_hub.core.commands.team import CedeNamespace, ConfirmDelivery
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.federation import deed, estate
 from synapse_hub.federation.estate import EstatePart

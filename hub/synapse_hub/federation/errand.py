@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from synapse_hub.core.commands import FamilyCommand
+from synapse_hub.core.commands.claims import FamilyCommand
 
 
 class Errand(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ import msgspec
 from synapse_git.constants import MAX_BODY_BYTES
 from synapse_git.protocol.body import Body
 from synapse_hub.core.claim import Claim
-from synapse_hub.core.commands import InheritNamespace, KeptAnswer
+from synapse_hub.core.commands.team import InheritNamespace, KeptAnswer
 from synapse_hub.core.state import State
 from synapse_hub.core.team.transfer import shifted
 from synapse_hub.federation.names import translate

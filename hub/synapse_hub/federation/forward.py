@@ -17,14 +17,9 @@ from typing import Any
 from synapse_git.constants import OWNER_DEADLINE_SECONDS
 from synapse_hub.clock import boot_id
 from synapse_hub.core.claim import TaskKey
-from synapse_hub.core.commands import (
-    AnyCommand,
-    ForwardClaim,
-    HandOff,
-    RefreshReceipts,
-    ReleaseClaim,
-    SettleForward,
-)
+from synapse_hub.core.commands import AnyCommand
+from synapse_hub.core.commands.claims import HandOff, ReleaseClaim
+from synapse_hub.core.commands.team import ForwardClaim, RefreshReceipts, SettleForward
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.federation.errand import Errand
 from synapse_hub.federation.link import Link, Reply, Unreachable, unreachable

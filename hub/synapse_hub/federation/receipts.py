@@ -8,7 +8,7 @@ import msgspec
 
 from synapse_git.constants import CLOCK_DRIFT_SHARE, MINIMUM_TTL_SECONDS, RECEIPT_VALIDITY_SECONDS
 from synapse_hub.core.claim import Claim
-from synapse_hub.core.commands import KeepReceipt
+from synapse_hub.core.commands.team import KeepReceipt
 
 
 class Sending(msgspec.Struct, frozen=True):

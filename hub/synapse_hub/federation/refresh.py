@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from synapse_git.constants import FORWARD_DOUBT_SECONDS, OWNER_DEADLINE_SECONDS, RECEIPT_REFRESH_SECONDS
-from synapse_hub.core.commands import RefreshReceipts
+from synapse_hub.core.commands.team import RefreshReceipts
 from synapse_hub.core.team.decide import contests
 from synapse_hub.federation.assertion import asserting, assertions
 from synapse_hub.federation.forward import Forwarder

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from synapse_git.constants import OWNER_DEADLINE_SECONDS, RECEIPT_REFRESH_SECONDS
-from synapse_hub.core.commands import SettleReport
+from synapse_hub.core.commands.team import SettleReport
 from synapse_hub.core.events.team import ReportOwed
 from synapse_hub.core.team.reports import told_here
 from synapse_hub.federation.link import Unreachable

@@ -20,7 +20,7 @@ from synapse_git.constants import (
 )
 from synapse_git.explain import span
 from synapse_hub import hubfile
-from synapse_hub.core.commands import InheritNamespace
+from synapse_hub.core.commands.team import InheritNamespace
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.core.team.state import Governed
 from synapse_hub.federation.conveyance import Given

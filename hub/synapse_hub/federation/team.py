@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from synapse_git import address, governed
 from synapse_hub import hubfile
-from synapse_hub.core.commands import AnyCommand, GovernNamespace
+from synapse_hub.core.commands import AnyCommand
+from synapse_hub.core.commands.team import GovernNamespace
 from synapse_hub.federation import names
 from synapse_hub.federation.ownership import Ownership, caught_up, resolve
 from synapse_hub.federation.tickets import Tickets

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from synapse_git.protocol.team import TeamAdmitBody, TeamJoinBody
 from synapse_hub import hubfile
 from synapse_hub.core.claim import Claim
-from synapse_hub.core.commands import YieldClaims
+from synapse_hub.core.commands.claims import YieldClaims
 from synapse_hub.federation import tickets
 from synapse_hub.federation.team import Team
 from synapse_hub.hubfile import HubFile, Peer

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from synapse_git.constants import DEFAULT_RESOURCE_TTL_SECONDS
 from synapse_git.protocol.talk import NoteBody, ResourceBody, WithdrawBody
 from synapse_hub.core.board import offer_document
-from synapse_hub.core.commands import AddNote, OfferResource, WithdrawResource
+from synapse_hub.core.commands.talk import AddNote, OfferResource, WithdrawResource
 from synapse_hub.core.lease import clamp_ttl
 from synapse_hub.web import answer
 from synapse_hub.web.desk import Desk, Rejected, agent_name, label, read, remark, session, task_name

@@ -29,7 +29,7 @@ from synapse_git.protocol.claims import (
 from synapse_git.protocol.path import WirePath, from_wire
 from synapse_hub.core import overlap
 from synapse_hub.core.claim import TaskKey
-from synapse_hub.core.commands import (
+from synapse_hub.core.commands.claims import (
     FamilyCommand,
     HandOff,
     Heartbeat,

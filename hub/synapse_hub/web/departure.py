@@ -10,7 +10,8 @@ from starlette.responses import Response
 
 from synapse_git.protocol.team import TeamLeaveBody, TeamRemoveBody
 from synapse_hub.core.claim import Claim, peer_of
-from synapse_hub.core.commands import HearAssertion, ReleaseClaim
+from synapse_hub.core.commands.claims import ReleaseClaim
+from synapse_hub.core.commands.team import HearAssertion
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.hubfile import HubFile
 from synapse_hub.web import answer

@@ -13,7 +13,7 @@ from synapse_git.protocol.path import WirePath, from_wire
 from synapse_git.protocol.watch import EditsBody
 from synapse_hub.core.attribution import Announced
 from synapse_hub.core.claim import tree_key
-from synapse_hub.core.commands import ExtendLeases
+from synapse_hub.core.commands.claims import ExtendLeases
 from synapse_hub.core.guard import Question, Verdict
 from synapse_hub.web import answer
 from synapse_hub.web.desk import Desk, Rejected, admit, agent_name, label, read, session

@@ -19,7 +19,8 @@ from synapse_git.protocol.body import finite
 from synapse_git.protocol.guard import GuardBody, OverrideBody
 from synapse_git.protocol.path import PATHS_TYPE, from_wire
 from synapse_hub.core.claim import tree_key
-from synapse_hub.core.commands import ClaimEdit, ExtendLeases, RecordOverride
+from synapse_hub.core.commands.claims import ClaimEdit, ExtendLeases
+from synapse_hub.core.commands.guard import RecordOverride
 from synapse_hub.core.guard import Question, Verdict
 from synapse_hub.core.outcome import Decided
 from synapse_hub.web import answer

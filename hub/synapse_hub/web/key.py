@@ -6,7 +6,9 @@ import hashlib
 
 from starlette.requests import Request
 
-from synapse_hub.core.commands import FamilyCommand, Keyed, RecordForeignEdit, RecordOverride
+from synapse_hub.core.commands import Keyed
+from synapse_hub.core.commands.claims import FamilyCommand
+from synapse_hub.core.commands.guard import RecordForeignEdit, RecordOverride
 from synapse_hub.web.desk import Rejected, header
 from synapse_hub.web.party import principal
 

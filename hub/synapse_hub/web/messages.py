@@ -12,7 +12,7 @@ from starlette.responses import Response
 from synapse_git.constants import MAX_LISTED_MESSAGES, MAX_MESSAGE_BYTES
 from synapse_git.protocol.body import finite
 from synapse_git.protocol.talk import AckBody, MessageBody
-from synapse_hub.core.commands import Acknowledge, SendMessage
+from synapse_hub.core.commands.talk import Acknowledge, SendMessage
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.web import answer
 from synapse_hub.web.desk import Desk, Rejected, admit, agent_name, label, read, session

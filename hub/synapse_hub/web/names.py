@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from synapse_git.protocol.talk import ReclaimBody
-from synapse_hub.core.commands import ReclaimName
+from synapse_hub.core.commands.names import ReclaimName
 from synapse_hub.core.state import State
 from synapse_hub.web import answer
 from synapse_hub.web.desk import Desk, agent_name, read

@@ -16,7 +16,8 @@ from synapse_git.governed import canonical
 from synapse_git.protocol.team import TeamInitBody
 from synapse_hub import hubfile
 from synapse_hub.core.claim import Claim
-from synapse_hub.core.commands import AdoptClaims, FreeNamespace
+from synapse_hub.core.commands.claims import AdoptClaims
+from synapse_hub.core.commands.team import FreeNamespace
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.hub import Answered
 from synapse_hub.hubfile import HubFile, Namespace, Place

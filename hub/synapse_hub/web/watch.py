@@ -14,7 +14,8 @@ from synapse_git.protocol.body import finite
 from synapse_git.protocol.watch import ForeignEditBody, QuarantinedBody, SeenFile, WatchedBody, WatcherBody
 from synapse_hub.core.attribution import Announced, Change
 from synapse_hub.core.claim import Claim, Held, tree_key
-from synapse_hub.core.commands import ExtendLeases, RecordForeignEdit
+from synapse_hub.core.commands.claims import ExtendLeases
+from synapse_hub.core.commands.guard import RecordForeignEdit
 from synapse_hub.core.foreign import Finding, Place, evidence, find, find_covered
 from synapse_hub.core.lease import wants_extension
 from synapse_hub.watchers import Standing

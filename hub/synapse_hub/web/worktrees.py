@@ -13,7 +13,7 @@ from synapse_git.protocol.guard import WorktreeBody
 from synapse_git.protocol.path import WirePath, from_wire
 from synapse_hub.core import overlap
 from synapse_hub.core.claim import TaskKey
-from synapse_hub.core.commands import RegisterWorktree
+from synapse_hub.core.commands.guard import RegisterWorktree
 from synapse_hub.core.events.guard import ForeignEditSeen, WorktreeRegistered
 from synapse_hub.core.state import State
 from synapse_hub.web import answer

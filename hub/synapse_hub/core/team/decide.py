@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from synapse_git.constants import MAX_FORWARDS_UNDER_WAY, RECEIPT_VALIDITY_SECONDS
-from synapse_hub.core.commands import (
+from synapse_hub.core.commands.team import (
     CedeNamespace,
     ConfirmDelivery,
     ForwardClaim,

@@ -10,7 +10,7 @@ from synapse_git.constants import LETTER_RETENTION_SECONDS, MAX_OWED_REPORTS
 from synapse_git.protocol.guard import OverrideBody
 from synapse_git.protocol.path import from_wire, paths_to_wire
 from synapse_git.protocol.watch import ForeignEditBody
-from synapse_hub.core.commands import RecordForeignEdit, RecordOverride
+from synapse_hub.core.commands.guard import RecordForeignEdit, RecordOverride
 from synapse_hub.core.events.team import ReportOwed
 from synapse_hub.core.team.decide import elsewhere
 from synapse_hub.core.team.state import Team

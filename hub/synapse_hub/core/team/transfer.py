@@ -9,7 +9,7 @@ import msgspec
 
 from synapse_git.constants import MAX_IDEMPOTENCY_KEYS
 from synapse_hub.core.claim import Claim
-from synapse_hub.core.commands import CedeNamespace, ConfirmDelivery, InheritNamespace
+from synapse_hub.core.commands.team import CedeNamespace, ConfirmDelivery, InheritNamespace
 from synapse_hub.core.events import AnyEvent
 from synapse_hub.core.events.claims import ClaimGranted
 from synapse_hub.core.events.team import (

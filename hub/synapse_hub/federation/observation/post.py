@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from synapse_git.constants import HUB_AGENT, MAX_MESSAGE_BYTES, MAX_NAME_BYTES, OWNER_DEADLINE_SECONDS
-from synapse_hub.core.commands import SendMessage
+from synapse_hub.core.commands.talk import SendMessage
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.federation.link import Unreachable
 from synapse_hub.federation.observation.tidings import Letter

@@ -33,7 +33,8 @@ from synapse_git.protocol.session import (
     proof_statement,
 )
 from synapse_git.protocol.talk import MessageBody
-from synapse_hub.core.commands import Acknowledge, BindName, ReleaseName
+from synapse_hub.core.commands.names import BindName, ReleaseName
+from synapse_hub.core.commands.talk import Acknowledge
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.hub import Answered
 from synapse_hub.web.answer import problem_document

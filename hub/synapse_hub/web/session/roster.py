@@ -9,7 +9,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from synapse_git.constants import IDENTITY_CLOSE_CODE, MAX_SESSIONS, NAME_OWNED_CLOSE_CODE
-from synapse_hub.core.commands import AnyCommand, EndSessions, ExtendLeases
+from synapse_hub.core.commands import AnyCommand
+from synapse_hub.core.commands.claims import ExtendLeases
+from synapse_hub.core.commands.names import EndSessions
 from synapse_hub.core.events import AnyEvent
 from synapse_hub.core.events.names import NameReclaimed, NameReleased
 from synapse_hub.core.events.talk import MessageSent
