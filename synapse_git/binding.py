@@ -11,13 +11,17 @@ import time
 
 from synapse_git import address, record
 from synapse_git.constants import HOOK_DEADLINE_SECONDS
-from synapse_git.errors import CheckoutError, HubUnreachable
+from synapse_git.errors import HubUnreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NAME = "hub"
+_LOST = (
+    "which hub grants in this repository cannot be read from {}, so nobody can tell whom to ask. "
+    "If it is that of your usual HOME, have it written down anew: synapse-git install"
+)
 
 
 class Binding:
@@ -46,13 +50,7 @@ def read(common_dir: str) -> Binding | None:
     Raises:
         CheckoutError: it was written down, and neither copy can be read.
     """
-    found, was_kept = record.recall(common_dir, NAME, _parsed)
-    if found is None and was_kept:
-        raise CheckoutError(
-            f"which hub grants in this repository cannot be read from {record.copies(common_dir, NAME)[0]}, so nobody "
-            "can tell whom to ask. If it is that of your usual HOME, have it written down anew: synapse-git install"
-        )
-    return found
+    return record.recall(common_dir, NAME, _parsed, _LOST)
 
 
 def _parsed(raw: bytes) -> Binding | None:

@@ -99,21 +99,26 @@ def keep(git_dir: str, name: str, text: bytes) -> None:
         _write(target, text)
 
 
-def recall(git_dir: str, name: str, parsed: Callable[[bytes], T | None]) -> tuple[T | None, bool]:
-    """What is kept under ``name``, as ``parsed`` reads it; and was anything ever kept there?
+def recall(git_dir: str, name: str, parsed: Callable[[bytes], T | None], lost: str) -> T | None:
+    """What is kept under ``name``, as ``parsed`` reads it; None where nothing ever was.
 
-    The second copy takes the place of a first one that was lost. Raises as `ensure`.
+    The second copy takes the place of a first one that was lost.
+
+    Raises:
+        CheckoutError: as ``lost`` says of the file that is its ``{}``, neither copy can be read.
     """
     first, second = copies(git_dir, name)
     raw = _raw(first)
     if raw and (found := parsed(raw)):
-        return found, True
+        return found
     spare = _raw(second)
     if spare and (found := parsed(spare)):
         if os.access(git_dir, os.W_OK):
             _write(first, spare)
-        return found, True
-    return None, raw is not None or spare is not None
+        return found
+    if raw is None and spare is None:
+        return None
+    raise CheckoutError(lost.format(first))
 
 
 def _read(git_dir: str, name: str) -> tuple[str, int, int, str] | None:
@@ -122,13 +127,13 @@ def _read(git_dir: str, name: str) -> tuple[str, int, int, str] | None:
     Raises:
         CheckoutError: neither copy can be read.
     """
-    found, was_kept = recall(git_dir, name, _parsed)
-    if found is None and was_kept:
-        raise CheckoutError(
-            f"the id of this {name}, by which its claims are known, cannot be read from {copies(git_dir, name)[0]}, "
-            "so nobody can tell what is held here. Get it back: synapse-git doctor --fix"
-        )
-    return found
+    return recall(
+        git_dir,
+        name,
+        _parsed,
+        f"the id of this {name}, by which its claims are known, cannot be read from {{}}, "
+        "so nobody can tell what is held here. Get it back: synapse-git doctor --fix",
+    )
 
 
 def _raw(path: str) -> bytes | None:

@@ -23,8 +23,8 @@ _BLOCKS = frozenset(("if", "while", "until", "for"))
 _SHELLS = ("sh", "bash", "dash", "zsh")
 # What makes of Git's paths those of another checkout.
 _ANOTHER_CHECKOUT = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "core.worktree", "core.bare")
-# By these, ``~`` may be another's home, or another place.
-_ANOTHER_HOME = ("HOME", "env", "sudo", "doas", "su ")
+# What these start may have another home.
+_ANOTHER_HOME = ("env", "sudo", "doas", "su")
 # Whatever these do, it may end in another directory.
 _ELSEWHERE = frozenset(("pushd", "popd", "builtin", "eval", "source", ".", "chdir"))
 
@@ -36,8 +36,7 @@ def written(command: str, cwd: str) -> list[str]:
 
 def read(command: str, cwd: str) -> tuple[list[str], list[Sweep]]:
     """As `written`, and what else Git would throw away."""
-    known = not any(word in command for word in _ANOTHER_HOME)
-    found = _Reading(os.environ.get("HOME", "") if known else "")
+    found = _Reading(os.environ.get("HOME", ""))
     found.read(command, cwd)
     return list(found.paths), found.sweeps
 
@@ -77,6 +76,8 @@ class _Reading:
         self._nested = "CDPATH" in text
         self._another_checkout = any(name in text for name in _ANOTHER_CHECKOUT)
         place, around = _Place(here), list[_Place]()
+        if _speaks_of_another_home(text):
+            self._home = ""
         for command in shell.commands(text, self._home):
             if command.kind in ("(", "{"):
                 around.append(place)
@@ -165,6 +166,11 @@ class _Reading:
             self.paths[os.path.join(here or "/", token.text)] = None
         elif token.pattern and known:
             self.paths.update(dict.fromkeys(_fitting(here, token)))
+
+
+def _speaks_of_another_home(text: str) -> bool:
+    words = (word for command in shell.commands(text) for word in command.words) if "~" in text else ()
+    return "HOME" in text or any(word.text.rpartition("/")[2] in _ANOTHER_HOME for word in words)
 
 
 def _fitting(here: str | None, token: Token) -> list[str]:

@@ -41,23 +41,27 @@ def written(command: str, words: Sequence[Token], here: str | None) -> list[Toke
 
 
 def _aimed(words: Sequence[Token]) -> Sequence[Token]:
-    """``cp -t DIR a b`` as ``cp a b DIR/``."""
+    """``cp -t DIR a b`` as ``cp a b DIR/``; the command alone where it cannot be run."""
     found: list[Token] = []
-    into: Token | None = None
+    aims: list[Token] = []
     rest = iter(words)
     for word in rest:
         text = word.text
         if text == "--":
             found += [word, *rest]
         elif text in ("-t", "--target-directory"):
-            into = next(rest, None)
+            aims.append(next(rest, Token("")))
         elif text.startswith("--target-directory="):
-            into = Token(text.partition("=")[2], certain=word.certain)
+            aims.append(Token(text.partition("=")[2], certain=word.certain))
         elif text.startswith("-t"):
-            into = Token(text[2:], certain=word.certain)
+            aims.append(Token(text[2:], certain=word.certain))
         else:
             found.append(word)
-    return [*found, Token(into.text.rstrip("/") + "/", certain=into.certain)] if into else found
+    if not aims:
+        return words
+    if len(aims) > 1 or not aims[0].text:
+        return words[:1]
+    return [*found, Token(aims[0].text.rstrip("/") + "/", certain=aims[0].certain)]
 
 
 def _recursive(words: Sequence[Token]) -> bool:

@@ -114,10 +114,9 @@ BREAKAGES = (
     broken("a lock that a killed run left stays", ("hooks/synapse_hooks/configfile.py", "for one in (draft, target)):", "for one in ()):")),
     broken("any hub is believed", (BINDING, "    if bound is None:\n        return env\n    if chosen", "    if bound is not None:\n        return env\n    if chosen")),
     broken("a hub out of reach is replaced", (BINDING, "        raise HubUnreachable(_stranded(env, bound, f\"cannot be reached", "        return env\n        raise HubUnreachable(_stranded(env, bound, f\"cannot be reached")),
-    broken("an id that cannot be read is made anew", (IDENTITY, "return None, raw is not None or spare is not None", "return None, False")),
+    broken("an id that cannot be read is made anew", (IDENTITY, "if raw is None and spare is None:", "if True:")),
     broken("a lost id is not looked for twice", (IDENTITY, "    spare = _raw(second)\n", "    spare = None\n")),
     broken("any word is an id", (IDENTITY, "if len(bytes.fromhex(identity.decode(\"ascii\"))) != _ID_BYTES:", "if not identity:")),
     broken("the last hub to grant is the one", (BINDING, "if bound is None or bound.hub_id != hub_id or", "if bound is None or hub_id or")),
-    broken("a binding that cannot be read binds nobody", (BINDING, "if found is None and was_kept:", "if found is None and not NAME:")),
     broken("any word is a binding", (BINDING, "if len(fields) == 3 and fields[1] and (fields[0] or fields[2]) else None", "if len(fields) == 3 else None")),
 )  # fmt: skip

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from tests.faults.tree import breakage as broken
 
-COMMAND, DIFF, SEARCH, SHELL, STARTER, SWEEP, TARGETS = (
+COMMAND, COPIES, DIFF, SEARCH, SHELL, STARTER, SWEEP, TARGETS = (
     f"hooks/synapse_hooks/tools/{name}.py"
-    for name in ("command", "diff", "search", "shell", "starter", "sweep", "targets")
+    for name in ("command", "copies", "diff", "search", "shell", "starter", "sweep", "targets")
 )
 ANNOUNCEMENTS, MENTIONS = (f"hub/synapse_hub/{name}.py" for name in ("announcements", "mentions"))
 ATTRIBUTION = "hub/synapse_hub/core/attribution.py"
@@ -62,6 +62,11 @@ BREAKAGES = (
     broken("a closed descriptor is a file", (SHELL, 'if redirection in (">&", "<&") and (', 'if redirection == "<&" and (')),
     broken("what was noted is news", (PICTURE, "if mark == self._marks.get(path):", "if not path:")),
     broken("what nobody touched is news", (PICTURE, "if mark and changed_at < self.at - _COARSE_S:", "if not path:")),
+    broken("a tilde is home whoever is asked to act", (COMMAND, 'return "HOME" in text or', 'return "HOME" in text and')),
+    broken("a tilde is home before any name", (SHELL, '(text[at + 1 : at + 2] or "/") in f"/{_BLANK}{_SPECIAL}"', "text[at + 1 :]")),
+    broken("copies go nowhere", (COPIES, "if len(aims) > 1 or not aims[0].text:", "if aims:")),
+    broken("copies go to the last of two places", (COPIES, "if len(aims) > 1 or not", "if not")),
+    broken("copies that go nowhere go to the root", (COPIES, "if len(aims) > 1 or not aims[0].text:", "if len(aims) > 1:")),
     broken("a subshell's directory outlives it", (COMMAND, "if inner.here == place.here else None", "if inner.here else None")),
     broken("what comes after exit is read", (COMMAND, "            place.over = always\n", "            place.over = False\n")),
     broken("a cd to nowhere leads somewhere", (COMMAND, ' or not os.path.isdir(place.here or "/")', "")),
