@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 # It is documented there, and re-exported without saying so.
-from http_message_signatures.algorithms import ED25519  # pyright: ignore[reportPrivateImportUsage]
+from http_message_signatures.algorithms import ED25519  # pyright: ignore[reportPrivateImportUsage]  # public by its documents
 from http_message_signatures.resolvers import MappingKeyResolver
 from http_message_signatures.signatures import HTTPMessageSigner
 from hypothesis import given as drawn

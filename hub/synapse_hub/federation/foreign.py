@@ -8,7 +8,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 # It is documented there, and re-exported without saying so.
-from http_message_signatures.algorithms import ED25519  # pyright: ignore[reportPrivateImportUsage]
+from http_message_signatures.algorithms import ED25519  # pyright: ignore[reportPrivateImportUsage]  # public by its documents
 from http_message_signatures.exceptions import InvalidSignature
 from http_message_signatures.resolvers import HTTPSignatureKeyResolver
 from http_message_signatures.signatures import HTTPMessageVerifier
