@@ -257,10 +257,23 @@ def around_hook(cwd: str, env: Mapping[str, str]) -> Checkout:
     root = cwd if git_dir != os.path.normpath(cwd) else work_tree(git_dir, env)
     checkout = Checkout(root, git_dir, common_dir, {})
     checkout.state = address.state_dir(env)
-    if _nested(root):
-        clean = git.scrubbed(env)
-        _, output, _ = git.ask(["-C", root, "rev-parse", "--show-superproject-working-tree"], clean)
-        if superproject := os.fsdecode(output.removesuffix(b"\n")):
+    return _placed(checkout, env)
+
+
+def beside(here: Checkout, git_dir: str, env: Mapping[str, str]) -> Checkout:
+    """The checkout of ``git_dir``, another one of the repository of ``here``, whose settings have been read."""
+    there = Checkout(work_tree(git_dir, env), git_dir, here.common_dir, here.settings)
+    there.state = here.state
+    if here.outer is not here:  # those are its superproject's
+        there.settings = parse_settings(settings_question(git.scrubbed(env) | {"GIT_DIR": git_dir}).finish()[1])
+    return _placed(there, env)
+
+
+def _placed(checkout: Checkout, env: Mapping[str, str]) -> Checkout:
+    """``checkout``, in the superproject that it is a submodule of, if it is one."""
+    if _nested(checkout.root):
+        asked = ["-C", checkout.root, "rev-parse", "--show-superproject-working-tree"]
+        if superproject := os.fsdecode(git.ask(asked, git.scrubbed(env))[1].removesuffix(b"\n")):
             checkout.inside(find(superproject, env))
     return checkout
 

@@ -101,8 +101,7 @@ def _followed(here: Checkout, branch: str) -> str:
 def _passes(run: Run, here: Checkout, update: Update) -> bool:
     there = here
     if not os.path.samefile(update.git_dir, here.git_dir):
-        root = checkout.work_tree(update.git_dir, run.env)
-        there = checkout.Checkout(root, update.git_dir, here.common_dir, here.settings)
+        there = checkout.beside(here, update.git_dir, run.env)
     policy = policy_of(there)
     unclaimed = policy.unclaimed if policy else "allow"
     tree, namespace = there.tree(), there.namespace(create=unclaimed != "allow")
@@ -123,7 +122,7 @@ def _passes(run: Run, here: Checkout, update: Update) -> bool:
         interrupted = operation.under_way(here.git_dir, run.moment, run.parent, run.env)
         return refusal.Circumstances(interrupted, paths, change.paths)
 
-    return gate.passes(change, circumstances, policy, run, here)
+    return gate.passes(change, circumstances, policy, run, there)
 
 
 def _note_reset(run: Run, there: Checkout, update: Update) -> None:

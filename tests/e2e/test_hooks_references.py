@@ -53,6 +53,20 @@ def test_a_branch_of_another_worktree_is_judged_there(box: Box, held: Path) -> N
     refused(box.git("update-ref", "refs/heads/side", made, agent="ana"), "src/a.py")
 
 
+def test_a_submodule_is_judged_in_its_superproject_from_anywhere(box: Box, held: Path) -> None:
+    """A worktree of its repository that lies elsewhere has claims of its own, and each moves the other's branch."""
+    box.done("git", "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", box.init("../seed"), "lib")
+    allowed(box.synapse("install"))
+    inner, linked = held / "lib", held.parent / "linked"
+    box.done("git", "worktree", "add", "-q", linked, "-b", "side", cwd=inner)
+    claim(box, "bob", "lib/src/a.py", task="t2")
+    claim(box, "bob", "src/b.py", cwd=linked, task="t3")
+    for ref, there, taken, free in (("main", linked, "src/a.py", "src/b.py"), ("side", inner, "src/b.py", "src/a.py")):
+        made = {path: _commit(box, path, text=ref, cwd=inner) for path in (taken, free)}
+        refused(box.git("update-ref", f"refs/heads/{ref}", made[taken], agent="ana", cwd=there), taken)
+        allowed(box.git("update-ref", f"refs/heads/{ref}", made[free], agent="ana", cwd=there))
+
+
 def test_branches_and_tags_that_nobody_stands_on_are_free(box: Box, held: Path) -> None:
     """They move no files."""
     made = _commit(box, "src/b.py")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,12 +12,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from synapse_git import checkout
 from tests.box import Box, Result
-from tests.machine.git.oracle import Oracle, Touched
+from tests.machine.git.layouts import FILES, Layout
+from tests.machine.git.oracle import Key, Oracle, Touched
 
 AGENTS = ("ana", "bob", "cay")
 PLACES = ("main", "side")
 SHARED = "shared"
-FILES = ("f/a", "f/b", "g/c", 'g/"d\n é', "top")
 SCOPES = (*FILES, "f", "g", "new")
 
 _QUIET = {"GIT_EDITOR": "true", "GIT_SEQUENCE_EDITOR": "true"}
@@ -66,29 +67,21 @@ def _make_room(root: Path, path: str) -> None:
 
 
 class Checkouts(RuleBasedStateMachine):
-    """One run. ``box`` is set by the test; every run has a repository of its own in it."""
+    """One run. ``box`` and ``layout`` are set by the test; every run has a repository of its own in that box."""
 
     box: Box
+    layout: Callable[[Box, str], Layout]
     runs = 0
 
     @initialize()
     def start(self) -> None:
         """Both checkouts stand on the same commit of all files, and have the guard."""
         type(self).runs += 1
-        root = self.box.init(f"machine-{self.runs}")
-        self.roots = {"main": root, "side": root / ".git/side"}
-        for path in FILES:
-            self.box.write(path, "base\n", cwd=root)
-        self.box.done("git", "add", ".", cwd=root)
-        self.box.done("git", "commit", "-q", "--amend", "-m", "files", cwd=root)
-        # The root stays common to both branches: it is never on top, where it could be amended.
-        self.box.done("git", "commit", "-q", "--allow-empty", "-m", "start", cwd=root)
-        self.box.done("git", "worktree", "add", "-q", ".git/side", "-b", "side", cwd=root)
-        self.box.done("synapse-git", "install", cwd=root)
-        found = {place: checkout.find(str(path), self.box.env) for place, path in self.roots.items()}
-        trees = {place: here.tree(create=True) for place, here in found.items()}
-        self.oracle = Oracle(self.box, self.roots, trees, found["main"].namespace(create=True))
-        self.number = 0
+        made = type(self).layout(self.box, f"machine-{self.runs}")
+        self.roots, self.number = made.roots, 0
+        keys = {place: self._key(place, made.prefix if place == "main" else "") for place in PLACES}
+        self.oracle = Oracle(self.box, self.roots, keys)
+        self.keys = keys | {SHARED: keys["main"]._replace(tree="")}
         for agent, place, path in (
             ("bob", "main", "f"),
             ("cay", "main", "g/c"),
@@ -109,7 +102,8 @@ class Checkouts(RuleBasedStateMachine):
         self.claim(agent, place, paths)
 
     def claim(self, agent: str, place: str, paths: list[str]) -> None:
-        body = self._task(agent, place) | {"worktree": self.oracle.trees.get(place, ""), "paths": paths, "add": True}
+        _, tree, prefix = self.keys[place]
+        body = self._task(agent, place) | {"worktree": tree, "paths": [prefix + path for path in paths], "add": True}
         assert self.oracle.hub("POST", "/v2/claim", body).get("reason", "SCOPE_CONFLICT") == "SCOPE_CONFLICT"
 
     @rule(agent=st.sampled_from(AGENTS), place=st.sampled_from((*PLACES, SHARED)))
@@ -123,7 +117,12 @@ class Checkouts(RuleBasedStateMachine):
                 self.release(agent, place)
 
     def _task(self, agent: str, place: str) -> dict[str, object]:
-        return {"task_id": f"{agent}-{place}-{self.runs}", "agent": agent, "namespace": self.oracle.namespace}
+        namespace = self.keys[place].namespace
+        return {"task_id": f"{agent}-{place}-{self.runs}", "agent": agent, "namespace": namespace}
+
+    def _key(self, place: str, prefix: str) -> Key:
+        here = checkout.find(str(self.roots[place]), self.box.env)
+        return Key(here.namespace(create=True), here.tree(create=True), prefix)
 
     # ---- what all operations go through ----
 
@@ -177,7 +176,7 @@ class Checkouts(RuleBasedStateMachine):
                 break
             if answer == "continue":
                 self.write(who.place, sorted(self.oracle.differ(who.place, "--diff-filter=U")))
-                self.git(who.place, "add", "-A")
+                self.git(who.place, "add", "-A", "--sparse")
             ended = self.perform(who, verb, f"--{answer}", whole=whole)
         self.tidy(who.place)
 
@@ -199,4 +198,6 @@ class Checkouts(RuleBasedStateMachine):
             self.git(place, *_GIVING_UP[mark])
         self.box.done("git", "reset", "-q", "--hard", cwd=self.roots[place])
         self.box.done("git", "clean", "-qfd", cwd=self.roots[place])
+        if self.oracle.ask(place, "symbolic-ref", "--short", "HEAD") != [place]:
+            self.git(place, "checkout", "-q", "-f", place)
         assert self.oracle.ask(place, "symbolic-ref", "--short", "HEAD") == [place]

@@ -24,29 +24,38 @@ class Touched(NamedTuple):
         return {path for paths, scopes in pairs for path in paths if any(_overlap(path, scope) for scope in scopes)}
 
 
+class Key(NamedTuple):
+    """How claims in a checkout are keyed: its project, its tree, and what each of its paths begins with there."""
+
+    namespace: str
+    tree: str
+    prefix: str
+
+
 def _overlap(one: str, other: str) -> bool:
     """Is either the other or above it? By parts, not by text."""
     return all(left == right for left, right in zip(one.split("/"), other.split("/"), strict=False))
 
 
 class Oracle:
-    """Asks about the checkouts ``roots`` of one repository, by name, and about the claims in their ``trees`` and in the
-    shared tree of their ``namespace``.
+    """Asks about the checkouts ``roots`` of one repository, by name, and about the claims under their ``keys``, in
+    their trees and in the shared ones of their namespaces.
     """
 
-    def __init__(self, box: Box, roots: dict[str, Path], trees: dict[str, str], namespace: str) -> None:
+    def __init__(self, box: Box, roots: dict[str, Path], keys: dict[str, Key]) -> None:
         self.box = box
         self.roots = roots
-        self.trees = trees
-        self.namespace = namespace
+        self.keys = keys
+        self.empty = self.ask("main", "hash-object", "-t", "tree", "/dev/null")[0]
 
     def ask(self, place: str, *arguments: str) -> list[str]:
         """The lines of Git's answer in ``place``."""
         return self.box.done("git", *arguments, cwd=self.roots[place]).splitlines()
 
     def head(self, place: str) -> str:
-        """The commit that ``place`` stands on."""
-        return self.ask(place, "rev-parse", "HEAD")[0]
+        """The commit that ``place`` stands on; the empty tree where there is none yet."""
+        found = self.box.git("rev-parse", "--quiet", "--verify", "HEAD", cwd=self.roots[place])
+        return found.out.strip() or self.empty
 
     def known(self) -> frozenset[str]:
         """All commits that a reference or a reflog of any checkout leads to."""
@@ -61,7 +70,7 @@ class Oracle:
 
     def staged(self, place: str) -> Touched:
         """What a commit of the index of ``place`` would change: against HEAD, and against every parent."""
-        parents = ["HEAD", *self._merging(place)]
+        parents = [self.head(place), *self._merging(place)]
         changed = [self.differ(place, "--cached", parent) for parent in parents]
         return Touched(changed[0], frozenset.intersection(*changed))
 
@@ -75,8 +84,11 @@ class Oracle:
         ``whole``: they make up all of it, else what else has come was made before and is nobody's edit.
         """
         new = self.head(place)
-        fresh = [commit for commit in self.ask(place, "rev-list", new, f"^{old}") if commit not in known]
-        if new == old or not fresh:
+        if new in (old, self.empty):
+            return Touched(frozenset(), frozenset())
+        since = [] if old == self.empty else [f"^{old}"]
+        fresh = [commit for commit in self.ask(place, "rev-list", new, *since) if commit not in known]
+        if not fresh:
             return Touched(frozenset(), frozenset())
         differing = self.differ(place, old, new)
         here = differing if whole else differing & self._changed(place, "first-parent", fresh)
@@ -97,10 +109,14 @@ class Oracle:
 
     def held(self, agent: str) -> dict[str, Touched]:
         """What others than ``agent`` hold, in each place."""
-        listed = self.hub("GET", f"/v2/claims?limit=1000&namespace={self.namespace}")["claims"]
-        claims = [claim for claim in listed if claim["owner"] != agent]
-        scopes = {
-            tree: frozenset(path for claim in claims if claim["worktree"] == tree for path in claim["paths"])
-            for tree in ("", *self.trees.values())
+        claims = [claim for claim in self.hub("GET", "/v2/claims?limit=1000")["claims"] if claim["owner"] != agent]
+        return {
+            place: Touched(_scopes(claims, key), _scopes(claims, key._replace(tree="")))
+            for place, key in self.keys.items()
         }
-        return {place: Touched(scopes[tree], scopes[""]) for place, tree in self.trees.items()}
+
+
+def _scopes(claims: list[dict[str, Any]], key: Key) -> frozenset[str]:
+    """What ``claims`` hold under ``key``, as the checkout itself calls it."""
+    found = [claim["paths"] for claim in claims if (claim["namespace"], claim["worktree"]) == key[:2]]
+    return frozenset(path.removeprefix(key.prefix) for paths in found for path in paths)

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import rule, run_state_machine_as_test
 
 from tests.box import Box
 from tests.faults.scale import LONG, times
-from tests.machine.git.checkouts import FILES, PLACES, Actor, Checkouts, actors, refused
+from tests.machine.git.checkouts import PLACES, Actor, Checkouts, actors, refused
+from tests.machine.git.layouts import FILES, LAYOUTS
 from tests.machine.git.oracle import Touched
 
-EXAMPLES, STEPS = times(4, 60), times(12, 30)
+EXAMPLES, STEPS = times(2, 60), times(12, 30)
 
 files = st.sampled_from(FILES)
 several = st.lists(files, min_size=1, max_size=2, unique=True)
@@ -36,7 +38,9 @@ class GitMachine(Checkouts):
             self.write(place, [path])
         elif kind == "rename":
             self.number += 1
-            self.box.done("git", "mv", path, f"{os.path.dirname(path) or 'new'}{self.number}", cwd=self.roots[place])
+            self.box.done(
+                "git", "mv", "--sparse", path, f"{os.path.dirname(path) or 'new'}{self.number}", cwd=self.roots[place]
+            )
         elif kind == "mode":
             file.chmod(0o755 if not os.access(file, os.X_OK) else 0o644)
         else:
@@ -45,7 +49,7 @@ class GitMachine(Checkouts):
                 file.symlink_to("elsewhere")
             elif kind == "directory":
                 self.write(place, [f"{path}/inner"])
-        self.box.done("git", "add", "-A", cwd=self.roots[place])
+        self.box.done("git", "add", "-A", "--sparse", cwd=self.roots[place])
 
     @rule(
         who=actors,
@@ -73,10 +77,31 @@ class GitMachine(Checkouts):
         """One path of those that were changed, with the others staged or not."""
         self.write(who.place, paths)
         if form != "-p --":
-            self.git(who.place, "add", *paths[1:])
+            self.git(who.place, "add", "--sparse", *paths[1:])
         changed = self.oracle.differ(who.place, "HEAD", "--", *(paths if form == "-i --" else paths[:1]))
         command = ["commit", "-q", "-m", "x", *form.split(), paths[0]]
         self.perform(who, *command, due=Touched(changed, changed), stdin="y\n" * 5)
+        self.tidy(who.place)
+
+    @rule(
+        who=actors,
+        paths=several,
+        verb=st.sampled_from(["switch -q --orphan", "checkout -q --orphan"]),
+        form=st.sampled_from(["commit -q", "commit -qn", "update-ref HEAD"]),
+    )
+    def begin(self, who: Actor, paths: list[str], verb: str, form: str) -> None:
+        """A branch with a first commit of its own, of what the index still holds or of little."""
+        self.number += 1
+        self.git(who.place, *verb.split(), f"fresh-{self.number}")
+        self.write(who.place, paths)
+        self.git(who.place, "add", "-A", "--sparse")
+        if form.startswith("commit"):
+            self._commit(who, *form.split()[1:])
+            return
+        due = self.oracle.staged(who.place)
+        tree = self.oracle.ask(who.place, "write-tree")[0]
+        made = self.oracle.ask(who.place, "commit-tree", "-m", f"{self.number}", tree)[0]
+        self.perform(who, *form.split(), made, due=due)
         self.tidy(who.place)
 
     def _commit_by_hand(self, who: Actor, path: str, kind: str, parent: str = "HEAD") -> tuple[str, Touched]:
@@ -149,7 +174,7 @@ class GitMachine(Checkouts):
         if path:
             for place in PLACES:
                 self.write(place, [path])
-                self.git(place, "add", "-A")
+                self.git(place, "add", "-A", "--sparse")
                 self.git(place, "commit", "-qm", "clash")
 
     @rule(
@@ -218,7 +243,7 @@ class GitMachine(Checkouts):
         """A commit that a command of the rebase makes."""
         begun = self.oracle.head(who.place)
         if path != 'g/"d\n é':
-            script = f"mkdir -p f g; echo {self.number} >{path}; git add -A; git commit -qm x"
+            script = f"mkdir -p f g; echo {self.number} >{path}; git add -A --sparse; git commit -qm x"
             ended = self.perform(who, "rebase", "-q", "--exec", script, "HEAD~1", whole=False)
             self.see_through(who, "rebase", ended, begun, "abort", whole=False)
 
@@ -237,7 +262,7 @@ class GitMachine(Checkouts):
             ended = self.perform(who, "reset", "-q", form, f"HEAD{back}")
             assert not refused(ended)
             if form == "--mixed":
-                self.git(who.place, "add", "-A")
+                self.git(who.place, "add", "-A", "--sparse")
             if form != "--hard":
                 self._commit(who, "-q", "--allow-empty")
         self.tidy(who.place)
@@ -252,7 +277,7 @@ class GitMachine(Checkouts):
         assert not refused(ended)
         place = who.other if pop else who.place
         if ended.code == 0:
-            self.git(place, "add", "-A")
+            self.git(place, "add", "-A", "--sparse")
             self._commit(who._replace(place=place), "-q", "--allow-empty")
         else:
             self.tidy(place)
@@ -263,13 +288,14 @@ def _words(form: str) -> list[str]:
     return form.split(" ", 1) if form.startswith("--exec") else form.split()
 
 
-def test_nothing_held_is_changed_and_nothing_free_is_refused(box: Box) -> None:
-    """Whatever three agents do with Git in two checkouts."""
+@pytest.mark.parametrize("layout", list(LAYOUTS))
+def test_nothing_held_is_changed_and_nothing_free_is_refused(box: Box, layout: str) -> None:
+    """Whatever three agents do with Git in two checkouts, wherever these lie."""
 
     class Machine(GitMachine):
         pass
 
-    Machine.box = box
+    Machine.box, Machine.layout = box, staticmethod(LAYOUTS[layout])
     run_state_machine_as_test(
         Machine,
         settings=settings(
