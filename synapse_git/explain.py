@@ -35,6 +35,18 @@ def problem(document: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def relocation(answer: Mapping[str, Any], namespace: str) -> str:
+    """What became of claims in a checkout that belongs to ``namespace`` by now, as its registration told, or ''."""
+    if moved := answer.get("moved"):
+        return f"what was held here goes on in {said(namespace)}: {', '.join(map(said, moved))}"
+    if stayed := answer.get("stayed"):
+        return (
+            f"what is held here stays in the project it was taken in, unknown to others of {said(namespace)}: "
+            f"{', '.join(map(said, stayed))}. {said(answer.get('why', ''), most=None)}"
+        )
+    return ""
+
+
 def said(text: object, *, most: int | None = _REPEATED) -> str:
     """What somebody else wrote, on one line and without anything that a terminal would obey; cut after ``most``.
 

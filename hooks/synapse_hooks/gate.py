@@ -34,10 +34,20 @@ def objection(
         env = binding.under(env, here.outer.common_dir)
         if remark := verdict.ask(change, env):
             say(remark)
+        if change.strange and change.action != "edit":
+            _relist(change, env, here)
     except (Refused, HubUnreachable) as refused:
         if not _overridden(change, refused, env) and not (policy and _tolerated(change, refused, policy, env)):
             return refused
     return None
+
+
+def _relist(change: Change, env: Mapping[str, str], here: Checkout) -> None:
+    """The project of the checkout is another than the hub knows: what is held in it goes there."""
+    from synapse_hooks import registration
+
+    if remark := registration.enter(here, change.agent, env):
+        say(remark)
 
 
 def _overridden(change: Change, refused: Refused | HubUnreachable, env: Mapping[str, str]) -> bool:

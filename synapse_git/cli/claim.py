@@ -27,9 +27,11 @@ def run(call: Call) -> int:
     here = call.checkout()
     agent = call.agent()
     if not whereabouts.unchanged(here):
-        from synapse_git.cli import arbitration
+        from synapse_git.cli import arbitration, register
 
         arbitration.settle(call, here)
+        if here.tree():
+            register.announce(call, here, agent)  # what is held there goes before
     shared = here.shares()
     tree = "" if shared or call.flag("shared") else here.tree(create=True)
     body: dict[str, object] = {

@@ -33,20 +33,21 @@ def enter(call: Call, here: Checkout, agent: str, layers: Sequence[str]) -> None
     """Register the worktree that ``here`` belongs to. Raises as `client.command` does."""
     outer = here.outer
     tree = outer.tree(create=True)
-    client.command(
-        call.hub,
-        "/v2/worktrees",
-        {
-            "worktree": tree,
-            "root": scope.to_wire(outer.root),
-            "repository": _repository(outer),
-            "namespace": outer.namespace(create=True),
-            "branch": branch(outer.git_dir),
-            "agent": agent,
-            "layers": list(layers),
-        },
-    )
-    whereabouts.note(outer)
+    namespace = outer.namespace(create=True)
+    body = {
+        "worktree": tree,
+        "root": scope.to_wire(outer.root),
+        "repository": _repository(outer),
+        "namespace": namespace,
+        "branch": branch(outer.git_dir),
+        "agent": agent,
+        "layers": list(layers),
+    }
+    answer = client.command(call.hub, "/v2/worktrees", body).document
+    if remark := explain.relocation(answer, namespace):
+        output.message(f"note: {remark}")
+    if not answer.get("stayed"):
+        whereabouts.note(outer)
 
 
 def siblings(call: Call, here: Checkout) -> None:

@@ -91,8 +91,8 @@ def _name_it(call: Call, namespace: str) -> None:
     if here is not None and here.namespace() != namespace:
         output.message(
             f"note: this repository does not belong to {namespace} yet, since no remote of it was named: "
-            f"git config synapse.namespace {phrase.shell(namespace)}. What is held here stays in the project it was "
-            "taken in: release it before, and claim it again afterwards"
+            f"git config synapse.namespace {phrase.shell(namespace)}. What is held here goes on in it with the next "
+            "claim, status or commit after that"
         )
 
 

@@ -54,6 +54,7 @@ QUICK = (
     "tests/team/test_succession.py",
     "tests/team/test_line.py",
     "tests/team/test_listening.py",
+    "tests/team/test_relocation.py",
 )
 WHOLE = Breakage("nothing broken", ())
 _AT_ONCE = 2

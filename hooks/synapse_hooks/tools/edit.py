@@ -61,7 +61,7 @@ def _claimed(change: Change, here: Checkout, env: Mapping[str, str]) -> None:
     judged.expect(here.git_dir)
     binding.confirm(env, here.outer.common_dir, change.hub_id)
     if change.strange:
-        from synapse_hooks.tools import registration
+        from synapse_hooks import registration
 
         registration.enter(here, change.agent, env)
 

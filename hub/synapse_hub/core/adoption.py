@@ -24,6 +24,12 @@ def decide_adopt(state: State, command: AdoptClaims, now: float) -> Outcome:
     if refusal := forbidden(state.team, command.namespace):
         return refusal
     claims = [claim for key in command.tasks if (claim := state.live(key, now))]
+    if alike := next((claim for claim in claims if _named_there(state, claim, command, now)), None):
+        return Refusal(
+            "LEASE_LIVE",
+            f"a task {alike.task_id} is held in {command.namespace} already: two cannot be called alike",
+            f"Release one of them: synapse-git release -t {alike.task_id}",
+        )
     events: list[AnyEvent] = [released(claim, now) for claim in claims]
     candidate = apply_all(state, events)
     for claim in claims:
@@ -35,6 +41,11 @@ def decide_adopt(state: State, command: AdoptClaims, now: float) -> Outcome:
         events += granted
         candidate = apply_all(candidate, granted)
     return Decided(events, {"converted": [claim.task_id for claim in claims]})
+
+
+def _named_there(state: State, claim: Claim, command: AdoptClaims, now: float) -> bool:
+    """Would its holder be taken to renew another task of its own?"""
+    return claim.namespace != command.namespace and state.live((command.namespace, claim.task_id), now) is not None
 
 
 def _anew(claim: Claim, command: AdoptClaims) -> TakeClaim:

@@ -74,14 +74,18 @@ def in_the_way(held: list[Claim], begun: str, way_out: str, *, convert: bool) ->
             f"Release it (synapse-git release -t TASK), or {way_out}",
             [Conflict(claim) for claim in held],
         )
-    if alike := namesakes(held):
-        return Refusal(
-            "LEASE_LIVE",
-            f"{begun}: in one namespace two tasks cannot be called alike",
-            f"Release one of them: synapse-git release -t {alike[0].task_id}",
-            [Conflict(claim) for claim in alike],
-        )
-    return None
+    alike = namesakes(held)
+    return called_alike(begun, alike) if alike else None
+
+
+def called_alike(begun: str, alike: list[Claim]) -> Refusal:
+    """Of `namesakes`; ``begun`` as in `in_the_way`."""
+    return Refusal(
+        "LEASE_LIVE",
+        f"{begun}: in one namespace two tasks cannot be called alike",
+        f"Release one of them: synapse-git release -t {alike[0].task_id}",
+        [Conflict(claim) for claim in alike],
+    )
 
 
 def namesakes(claims: Iterable[Claim]) -> list[Claim]:
@@ -91,33 +95,33 @@ def namesakes(claims: Iterable[Claim]) -> list[Claim]:
     return [claim for claim in listed if times[claim.task_id] > 1]
 
 
-async def convert(carry: Carry, claims: Iterable[Claim], admission: Admission) -> list[str]:
-    """Take ``claims`` at the owner. Returned is what could not be, with why; then none of them is held there."""
+async def convert(carry: Carry, claims: Iterable[Claim], namespace: str, exclusion: str) -> list[str]:
+    """Take ``claims`` at the owner of ``namespace``. Returned is what could not be, with why; then it holds none."""
     taken: list[Claim] = []
     failed: list[str] = []
     for claim in claims:
-        if why := await _converted(carry, claim, admission):
+        if why := await _converted(carry, claim, namespace, exclusion):
             failed.append(f"{claim.task_id} of {claim.owner}: {why}")
         else:
             taken.append(claim)
     if failed:
         for claim in taken:
-            release = ReleaseClaim(agent=claim.owner, namespace=admission.namespace, task_id=claim.task_id)
+            release = ReleaseClaim(agent=claim.owner, namespace=namespace, task_id=claim.task_id)
             await carry(_errand("release", release, claim, {}))
     return failed
 
 
-async def _converted(carry: Carry, claim: Claim, admission: Admission) -> str:
+async def _converted(carry: Carry, claim: Claim, namespace: str, exclusion: str) -> str:
     """Why it is not held at the owner as it is held here, '' if it is."""
-    for errand in _errands(claim, admission):
+    for errand in _errands(claim, namespace, exclusion):
         if why := _refused(await carry(errand)):
             return why
     return ""
 
 
-def _errands(claim: Claim, admission: Admission) -> Iterator[Errand]:
-    worktree = "" if admission.exclusion == "repository" else claim.worktree
-    task: dict[str, Any] = {"agent": claim.owner, "namespace": admission.namespace, "task_id": claim.task_id}
+def _errands(claim: Claim, namespace: str, exclusion: str) -> Iterator[Errand]:
+    worktree = "" if exclusion == "repository" else claim.worktree
+    task: dict[str, Any] = {"agent": claim.owner, "namespace": namespace, "task_id": claim.task_id}
     take = TakeClaim(
         **task,
         principal=claim.principal,

@@ -115,7 +115,8 @@ async def _convert(desk: Desk, admission: Admission, held: list[Claim], *, known
     """Have the owner take over what is held; else be as before, unless this hub was in the team. Raises: Rejected."""
     from synapse_hub.federation import conversion
 
-    failed = await conversion.convert(partial(desk.embassy.forward, admission.id), held, admission)
+    carry = partial(desk.embassy.forward, admission.id)
+    failed = await conversion.convert(carry, held, admission.namespace, admission.exclusion)
     if not failed:
         await desk.transact(YieldClaims(tasks=tuple(claim.key for claim in held)))
         return

@@ -63,14 +63,22 @@ class Trial(NamedTuple):
 async def guard(desk: Desk, request: Request) -> Response:
     """``POST /v2/guard``, as JSON or as a stream of NUL-separated paths; with ``Synapse-Query`` it changes nothing."""
     await desk.embassy.settled()
-    claims = False
+    trial, edited, claims = await _judged(desk, request)
+    response = await _answered(desk, request, trial, edited, claims=claims)
+    response.headers.update(_unlisted(desk, trial.verdict.question, claims=claims))
+    return response
+
+
+async def _judged(desk: Desk, request: Request) -> tuple[Trial, list[str], bool]:
+    """As `_judge_json`."""
     if request.headers.get("content-type", "") != PATHS_TYPE:
-        trial, edited, claims = await _judge_json(desk, request)
-    elif "synapse-claim" in request.headers:
-        trial, edited = await _judge_edit(desk, request)
-        claims = True
-    else:
-        trial, edited = await _judge_stream(desk, request)
+        return await _judge_json(desk, request)
+    if "synapse-claim" in request.headers:
+        return *await _judge_edit(desk, request), True
+    return *await _judge_stream(desk, request), False
+
+
+async def _answered(desk: Desk, request: Request, trial: Trial, edited: list[str], *, claims: bool) -> Response:
     verdict, abroad = trial
     question = verdict.question
     asking = "synapse-query" in request.headers
@@ -80,8 +88,6 @@ async def guard(desk: Desk, request: Request) -> Response:
         response = await abroad.answered(verdict, claims=claims, asking=asking)
         if not asking and response.headers.get("synapse-verdict", "refuse") != "refuse":
             intend(desk, question, edited[:_MOST_EDITED], verdict.now)
-        if claims:
-            response.headers.update(_unlisted(desk, question))
         return response
     if not asking and not verdict.refused:
         intend(desk, question, edited[:_MOST_EDITED], verdict.now)
@@ -126,15 +132,19 @@ async def _claim(desk: Desk, request: Request, question: Question, paths: tuple[
         headers["Synapse-Verdict"] = answered.outcome.answer["verdict"]
         if taken := answered.outcome.answer.get("claim"):
             members["claim"] = taken | {"hub_id": desk.hub.hub_id}
-    return answer.of(answered, headers | _unlisted(desk, question), **members)
+    return answer.of(answered, headers, **members)
 
 
-def _unlisted(desk: Desk, question: Question) -> dict[str, str]:
-    """Says so where the worktree is not in the register, or under a namespace that it does not belong to any more."""
-    if not question.worktree.startswith("wt:"):
+def _unlisted(desk: Desk, question: Question, *, claims: bool) -> dict[str, str]:
+    """Says so where the worktree is in the register under a namespace that it does not belong to any more.
+
+    ``claims``: also where it is not there at all.
+    """
+    if not question.worktree.startswith("wt:") or not question.namespace:
         return {}
     known = desk.hub.state.worktrees.get(question.worktree)
-    return {} if known and known.namespace == question.namespace else {"Synapse-Worktree": "unknown"}
+    listed = known.namespace == question.namespace if known else not claims
+    return {} if listed else {"Synapse-Worktree": "unknown"}
 
 
 async def _judge_json(desk: Desk, request: Request) -> tuple[Trial, list[str], bool]:

@@ -19,12 +19,13 @@ from synapse_hub.core.state import State
 from synapse_hub.web import answer
 from synapse_hub.web.desk import Desk, Rejected, label, read, remark
 from synapse_hub.web.lookout import GUARD, inhabited
+from synapse_hub.web.relocation import relocate
 
 WATCHER = "watcher"
 
 
 async def register(desk: Desk, request: Request) -> Response:
-    """``POST /v2/worktrees``"""
+    """``POST /v2/worktrees``: `{worktree, moved, stayed, why}`: what is held in it goes on where it belongs now."""
     _, body = await read(request, WorktreeBody)
     if not body.worktree.startswith("wt:"):
         raise Rejected("INVALID_REQUEST", "worktree is an id of the form wt:…")
@@ -37,7 +38,10 @@ async def register(desk: Desk, request: Request) -> Response:
         agent=remark(body.agent, "agent") or "",
         layers=tuple(label(layer, "layer") for layer in body.layers),
     )
-    return answer.of(await desk.transact(command))
+    known = desk.hub.state.worktrees.get(command.worktree)
+    answered = await desk.transact(command)
+    followed = await relocate(desk, command.worktree, command.namespace, known.namespace if known else "")
+    return answer.of(answered, **followed.document())
 
 
 def _root(path: WirePath) -> str:

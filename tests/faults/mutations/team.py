@@ -49,8 +49,9 @@ TEAM_DECIDE, TEAM_STATE, TRANSFER = (f"hub/synapse_hub/core/team/{name}.py" for 
 )
 TIDINGS, VIEW = (f"hub/synapse_hub/federation/observation/{name}.py" for name in ("tidings", "view"))
 SNAPSHOT = "hub/synapse_hub/journal/snapshot.py"
-DEPARTURE, FOLLOWING, KEY, LISTENING, PARTY, SIGNED = (
-    f"hub/synapse_hub/web/{name}.py" for name in ("departure", "following", "key", "listening", "party", "signed")
+DEPARTURE, FOLLOWING, KEY, LISTENING, PARTY, RELOCATION, SIGNED = (
+    f"hub/synapse_hub/web/{name}.py"
+    for name in ("departure", "following", "key", "listening", "party", "relocation", "signed")
 )
 
 BREAKAGES = (
@@ -99,6 +100,9 @@ BREAKAGES = (
     broken("claims of before a team stay in their checkout", (ADOPTION, 'worktree="" if command.shared else claim.worktree', "worktree=claim.worktree")),
     broken("claims of before a team lose their checkpoint", (ADOPTION, ", status=claim.status, checkpoint=claim.checkpoint", "")),
     broken("some claims of before go on although others cannot", (ADOPTION, "        if isinstance(outcome, Refusal):\n            detail", "        if isinstance(outcome, Refusal):\n            break\n            detail")),
+    broken("a task that goes on elsewhere takes over its namesake there", (ADOPTION, "return claim.namespace != command.namespace and", "return False and")),
+    broken("what is held stays behind when its checkout goes", (RELOCATION, "if claim and claim.namespace != namespace]", "if claim and not claim.namespace]")),
+    broken("what was carried along is held in both projects", (RELOCATION, "tuple(claim.key for claim in held)))\n    return None", "()))\n    return None")),
     broken("one path for all may be wished for later in passing", (CONVERSION, "known.exclusion != entry.exclusion", "False")),
     broken("a key between hubs has to be plain", (KEY, "plain = key.isascii() and key.isprintable()", "plain = True")),
     broken("words for another hub name agents as here", (NAMING, "_reworded(told[member],", "str(told[member] or")),

@@ -1,11 +1,11 @@
-"""Tell the hub about a worktree that an edit claimed in, so that it is listed. Shown, never granted from."""
+"""Tell the hub about a worktree that it does not list, or not in the project that it belongs to by now."""
 
 from __future__ import annotations
 
 import os
 import time
 
-from synapse_git import binding, document, scope, starter
+from synapse_git import binding, document, explain, scope, starter
 from synapse_git.constants import HOOK_DEADLINE_SECONDS
 from synapse_git.errors import HubUnreachable
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from synapse_git.checkout import Checkout
 
 
-def enter(here: Checkout, agent: str, env: Mapping[str, str]) -> None:
-    """Have the worktree listed; that it cannot be is no reason to stop anything."""
+def enter(here: Checkout, agent: str, env: Mapping[str, str]) -> str:
+    """Have the worktree listed; that it cannot be is no reason to stop anything. What follows for claims, in words."""
     outer = here.outer
     body = {
         "worktree": outer.tree(),
@@ -34,9 +34,12 @@ def enter(here: Checkout, agent: str, env: Mapping[str, str]) -> None:
         )
         if line:
             with line:
-                line.ask("POST", "/v2/worktrees", [("Content-Type", "application/json")], document.write(body).encode())
-    except HubUnreachable:
+                headers = [("Content-Type", "application/json")]
+                answer = line.ask("POST", "/v2/worktrees", headers, document.write(body).encode())
+                return explain.relocation(document.read(answer.body), outer.namespace())
+    except (HubUnreachable, ValueError):
         pass
+    return ""
 
 
 def _branch(git_dir: str) -> str:
