@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from synapse_hub.core.commands.talk import Acknowledge
+from synapse_hub.federation.courier import Courier
 from synapse_hub.federation.observation.post import Post
 from synapse_hub.federation.observation.tidings import Letter
 from synapse_hub.journal.snapshot import capture, restore
@@ -43,6 +44,40 @@ def test_a_letter_that_was_read_does_not_come_again(tmp_path: Path) -> None:
         team.b.knows(msgspec.structs.replace(known, peers={"a": msgspec.structs.replace(known.peers["a"], key="anew")}))
         await post.deliver(LETTER)
         assert waiting(team) == ["next", "yours"]
+
+    with pair(tmp_path) as team:
+        asyncio.run(turn(team))
+
+
+def said(team: Pair) -> list[tuple[str, str]]:
+    """To everyone at hub a: by whom, and what."""
+    return [(one.sent.sender, one.sent.body) for one in team.a.rig.hub.state.mail.chat]
+
+
+def test_what_is_said_to_everyone_comes_to_the_owner_once(tmp_path: Path) -> None:
+    """In its order, over lost answers, a way that is cut, a restart of either, and a second way round."""
+
+    async def turn(team: Pair) -> None:
+        async def says(body: str) -> None:
+            assert (await team.b.ask("/v2/messages", {"agent": "ben", "body": body})).status_code == 200
+
+        courier = Courier(team.b.rig.hub, team.b.team)
+        await says("one")
+        team.way.lose = 2
+        await courier.deliver()
+        await says("two")
+        team.way.closed = True
+        await courier.deliver()
+        assert said(team) == [("b/ben", "one")]
+        team.way.closed = False
+        await courier.deliver()
+        await Courier(team.b.rig.hub, team.b.team).deliver()
+        assert said(team) == [("b/ben", "one"), ("b/ben", "two")]
+        first = team.a.rig.hub.state.mail.chat[0].sent
+        post = Post(team.a.rig.hub, team.a.team, team.a.desk.transact, "b")
+        await post.deliver(Letter(seq=first.number, sender="b/ben", to="", body="one"))
+        await post.deliver(Letter(seq=2, sender="b/cy", to="", body="of c", origin="c key", number=1))
+        assert said(team)[2:] == [("b/cy", "of c")]
 
     with pair(tmp_path) as team:
         asyncio.run(turn(team))

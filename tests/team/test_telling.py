@@ -108,9 +108,9 @@ def test_a_peer_goes_on_from_where_it_was(teller: Teller) -> None:
     assert next(teller.view.claims(0)).note == "half way"
 
 
-@pytest.mark.parametrize("cause", ["forgotten", "another journal", "another share"])
+@pytest.mark.parametrize("cause", ["forgotten", "another journal", "another share", "put back"])
 def test_where_something_may_be_missing_the_picture_is_told_anew(teller: Teller, cause: str) -> None:
-    """Rows are gone, the place is one in another journal, or more is shared than the picture showed."""
+    """Rows are gone, the place is one in another journal or beyond this one, or more is shared than was shown."""
     teller.held("one")
     teller.held("elsewhere", "acme/web")
     teller.hear()
@@ -122,6 +122,8 @@ def test_where_something_may_be_missing_the_picture_is_told_anew(teller: Teller,
         store.close()
     elif cause == "another journal":
         teller.view.picture = "of another"
+    elif cause == "put back":
+        teller.view.position = "1:5000"
     else:
         teller.share(SHARED, "acme/web")
     assert any(isinstance(one, PictureBegun) for one in teller.hear())
@@ -184,6 +186,31 @@ def test_letters_for_agents_of_the_peer_are_told_until_they_are_acknowledged(tel
     teller.rig.answer(Acknowledge(agent="b/ben", seq=letter.seq))
     teller.view.picture = ""
     assert not any(isinstance(one, Letter) for one in teller.hear())
+
+
+def test_what_is_said_to_everyone_is_told_to_those_who_share_a_namespace_of_this_hub_with_its_author(
+    teller: Teller,
+) -> None:
+    """Neither what was said before there was a team, nor what came from a hub of another one, nor their own words."""
+    for command in (
+        SendMessage(agent="ana", to=None, body="before"),
+        SendMessage(agent="ana", to=None, body="ours", abroad=True),
+        SendMessage(agent="c/cy", to=None, body="of c", origin="c k", number=7),
+        SendMessage(agent="b/ben", to=None, body="of b", origin="b k", number=3),
+    ):
+        teller.rig.answer(command)
+    assert chat(teller) == [("a/ana", "ours", "", 0)]
+    entry = Namespace(owner="a", members=("b", "c"))
+    teller.team.file = msgspec.structs.replace(teller.team.settled, namespaces={SHARED: entry})
+    teller.view.picture = ""
+    teller.held("one")
+    assert chat(teller) == [("a/ana", "ours", "", 0), ("c/cy", "of c", "c k", 7)]
+
+
+def chat(teller: Teller) -> list[tuple[str, str, str, int]]:
+    """What b hears now that was said to everyone."""
+    letters = [one for one in teller.hear() if isinstance(one, Letter)]
+    return [(one.sender, one.body, one.origin, one.number) for one in letters if not one.to]
 
 
 @pytest.mark.parametrize(

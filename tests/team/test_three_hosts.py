@@ -108,3 +108,18 @@ def test_inv_mh_2_one_path_has_one_holder_whatever_happens_on_the_way(three: Thr
                 until(partial(released, host, number))
             for host in three.hosts:
                 until(partial(may_not_commit, host, path))
+
+
+def test_what_is_said_to_everyone_is_heard_on_all_machines(three: Three) -> None:
+    """By way of the owner, which was away when it was said; by each once, and by its author not at all."""
+    a, b, c = three.hosts
+    a.stop_hub()
+    b.done("synapse-git", "send", "lunch", agent="ben")
+    a.done("synapse-git", "hub", "start")
+    for host, name in ((a, "ana"), (c, "cy"), (b, "bea")):
+        until(partial(heard, host, name), 30.0)
+    assert "lunch" not in b.done("synapse-git", "inbox", agent="ben")
+
+
+def heard(host: Host, name: str) -> bool:
+    return host.done("synapse-git", "inbox", agent=name).count("lunch") == 1

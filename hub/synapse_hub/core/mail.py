@@ -58,7 +58,7 @@ class Mail(msgspec.Struct, frozen=True):
 
     ``letters`` and ``notices`` (those of the hub): number → recipient, for the bounds over all boxes. ``watermarks``:
     agent → the number up to which it has acknowledged. ``noticed``: recipient and what it was told about of late.
-    ``arrived``: origin and recipient → the number up to which another hub's letters are here.
+    ``arrived``: origin and recipient, '' for everyone → the number up to which another hub's words are here.
     """
 
     chat: tuple[Message, ...] = ()
@@ -122,11 +122,12 @@ def delivered(mail: Mail, seq: int, sent: MessageSent) -> Mail:
     if sent.to is None:
         chat = (*mail.chat, message)[-MAX_RETAINED_CHAT:]
         first = next(at for at, one in enumerate(chat) if near(one.sent.at, sent.at, CHAT_RETENTION_SECONDS))
-        return msgspec.structs.replace(mail, chat=chat[first:])
-    mail = _enclosed(mail, message, sent.to)
+        mail = msgspec.structs.replace(mail, chat=chat[first:])
+    else:
+        mail = _enclosed(mail, message, sent.to)
     if sent.origin:
-        mail = _arrived(mail, (sent.origin, sent.to), sent.at, sent.number)
-    return _noted(mail, (sent.to, sent.about), sent.at) if sent.about else mail
+        mail = _arrived(mail, (sent.origin, sent.to or ""), sent.at, sent.number)
+    return _noted(mail, (sent.to, sent.about), sent.at) if sent.to and sent.about else mail
 
 
 def _arrived(mail: Mail, way: tuple[str, str], at: float, number: int) -> Mail:

@@ -17,11 +17,12 @@ from synapse_hub.core.state import State
 def decide_send(state: State, command: SendMessage, now: float) -> Outcome:
     """Stamp the message with ``now`` and keep it for those concerned. Spec: INV-CK-1.
 
-    What another hub kept for its recipient is kept once, whatever that one repeats. Refuses with QUOTA_EXCEEDED where
-    it could be kept only by forgetting another that was promised to be.
+    What comes from another hub is kept once, whatever that one repeats; ``upto`` in the answer is how far it is here.
+    Refuses with QUOTA_EXCEEDED where it could be kept only by forgetting another that was promised to be.
     """
-    if command.origin and command.number <= state.mail.arrived_upto(command.origin, command.to or ""):
-        return Decided([], {"timestamp": now, "delivered": False})
+    arrived = state.mail.arrived_upto(command.origin, command.to or "") if command.origin else 0
+    if 0 < command.number <= arrived:
+        return Decided([], {"timestamp": now, "delivered": False, "upto": arrived})
     full = _full(state.mail, command.to, now) if command.to is not None else None
     if full:
         return full
@@ -35,8 +36,10 @@ def decide_send(state: State, command: SendMessage, now: float) -> Outcome:
         delivered=command.reached,
         origin=command.origin,
         number=command.number,
+        abroad=command.abroad,
     )
-    return Decided([event], {"timestamp": now, "delivered": command.reached})
+    upto = {"upto": command.number} if command.origin else {}
+    return Decided([event], {"timestamp": now, "delivered": command.reached, **upto})
 
 
 def _full(mail: Mail, to: str, now: float) -> Refusal | None:

@@ -27,6 +27,7 @@ from synapse_hub.hub import Answered, Hub
 
 if TYPE_CHECKING:
     from synapse_hub.federation.conveyance import Conveyance
+    from synapse_hub.federation.courier import Courier
     from synapse_hub.federation.estate import Arrivals
     from synapse_hub.federation.forward import Forwarder
     from synapse_hub.federation.link import Link, Reply
@@ -55,6 +56,7 @@ class Embassy:
         self._refresher: Refresher | None = None
         self._observer: Observer | None = None
         self._reporter: Reporter | None = None
+        self._courier: Courier | None = None
         self._conveyance: Conveyance | None = None
         self._arrivals: Arrivals | None = None
         self._succession: Succession | None = None
@@ -97,7 +99,8 @@ class Embassy:
         """Keep receipts good and follow peers from now on, if this hub has any; again after the file was changed."""
         if not self._team.settled.peers and self._observer is None:
             return
-        if self._refresher is None or self._observer is None or self._reporter is None:
+        if self._refresher is None or self._observer is None or self._reporter is None or self._courier is None:
+            from synapse_hub.federation.courier import Courier
             from synapse_hub.federation.observation.observer import Observer
             from synapse_hub.federation.refresh import Refresher
             from synapse_hub.federation.reporter import Reporter
@@ -105,10 +108,13 @@ class Embassy:
             self._refresher = Refresher(self._hub, self._team, self._transact, self.forwarder)
             self._observer = Observer(self._hub, self._team, self._transact, self._refresher.nudge)
             self._reporter = Reporter(self._hub, self._team, self._transact)
+            self._courier = Courier(self._hub, self._team)
             self._keep(asyncio.ensure_future(self._refresher.run()))
             self._keep(asyncio.ensure_future(self._reporter.run()))
+            self._keep(asyncio.ensure_future(self._courier.run()))
         self._refresher.nudge()
         self._reporter.nudge()
+        self._courier.nudge()
         self._observer.keep_up()
         if len(self._hub.state.team.estates) and (self._moving is None or self._moving.done()):
             self._moving = asyncio.ensure_future(self._go_on())
@@ -192,6 +198,11 @@ class Embassy:
         """Have owners hear soon of what is on record here for them."""
         if self._reporter is not None:
             self._reporter.nudge()
+
+    def carry(self) -> None:
+        """Have owners hear soon of what was said to everyone."""
+        if self._courier is not None:
+            self._courier.nudge()
 
     async def verdict(
         self, peer: str, question: Question, paths: Iterable[str], principal: str, more: dict[str, str]

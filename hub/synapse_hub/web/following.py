@@ -46,7 +46,8 @@ class Telling:
         self._desk = desk
         self._hub = hub
         self._picture = picture
-        self.at = after or -1
+        # A journal that was put back to an earlier day has not come so far.
+        self.at = after if 0 < after <= desk.hub.state.seq else -1
         self._owns: tuple[str, ...] | None = None
 
     async def stream(self) -> AsyncGenerator[bytes, None]:
@@ -91,7 +92,8 @@ class Telling:
     def _listener(self) -> Listener:
         team = self._desk.team
         shared = frozenset(team.parties(self._hub))
-        return Listener(team.id, self._hub, shared, lambda name: team.seen_by(self._hub, name))
+        circles = [team.settled.namespaces[name].members for name in shared if team.member(self._hub, name)]
+        return Listener(team.id, self._hub, shared, lambda name: team.seen_by(self._hub, name), circles)
 
     def _name_of(self, listener: Listener) -> str:
         """What is told depends on it: to go on from a picture of something else would leave gaps."""
@@ -104,7 +106,8 @@ class Telling:
         state = self._desk.hub.state
         yield self._frame(PictureBegun(picture=self._picture, now=self._desk.hub.now()))
         held = (listener.held(claim) for claim in state.claims.values())
-        letters = (listener.letter(one.seq, one.sent) for box in state.mail.boxes.values() for one in box)
+        said = chain(state.mail.chat, *state.mail.boxes.values())
+        letters = (listener.letter(one.seq, one.sent) for one in said)
         for page in _chunks(self._frame(tiding) for tiding in chain[AnyTiding | None](held, letters) if tiding):
             yield page
         self.at = state.seq

@@ -15,7 +15,7 @@ from synapse_git.protocol.talk import AckBody, MessageBody
 from synapse_hub.core.commands.talk import Acknowledge, SendMessage
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.web import answer
-from synapse_hub.web.desk import Desk, Rejected, admit, agent_name, label, read, session
+from synapse_hub.web.desk import Desk, Rejected, admit, agent_name, header, label, read, session
 from synapse_hub.web.errand import handed_on
 from synapse_hub.web.party import named, peer, recipient
 
@@ -32,11 +32,23 @@ async def send(desk: Desk, request: Request) -> Response:
         if isinstance(found, Refusal):
             return answer.problem(found, desk.hub.state.seq, desk.hub.now())
         return handed_on(desk, found)
-    if peer(request) and body.to is None:
-        raise Rejected("NOT_AUTHORISED", "agents of another hub speak to somebody, not to everyone", "Name an agent")
     to = None if body.to is None else recipient(desk, request, body.to)
-    body = msgspec.structs.replace(body, agent=sender, to=to)
-    return answer.of(await desk.transact(message_command(desk, body, session(request))))
+    command = message_command(desk, msgspec.structs.replace(body, agent=sender, to=to), session(request))
+    if to is None and (hub := peer(request)):
+        return answer.of(await desk.transact(_carried(desk, command, hub, header(request, b"synapse-number") or "")))
+    answered = await desk.transact(command)
+    if command.abroad:
+        desk.embassy.carry()
+    return answer.of(answered)
+
+
+def _carried(desk: Desk, command: SendMessage, hub: str, number: str) -> SendMessage:
+    """What an agent of ``hub`` said to everyone, for the other members of its teams to hear. Raises: Rejected."""
+    from synapse_hub.federation.observation.post import origin
+
+    if not number.isascii() or not number.isdigit() or not 0 < len(number) <= _DIGITS or not int(number):
+        raise Rejected("INVALID_REQUEST", "Synapse-Number says under which number its hub has it")
+    return msgspec.structs.replace(command, origin=origin(desk.team, hub), number=int(number), abroad=False)
 
 
 def host_of(desk: Desk, to: str | None) -> str:
@@ -72,6 +84,7 @@ def message_command(desk: Desk, body: MessageBody, proven: str) -> SendMessage:
         client_msg_id=None if body.client_msg_id is None else label(body.client_msg_id, "client_msg_id"),
         client_timestamp=None if math.isnan(stamped) else stamped,
         reached=desk.roster.reaches(to, sender),
+        abroad=to is None and bool(desk.team.settled.peers),
     )
 
 

@@ -42,7 +42,7 @@ BREAKAGES = (
     broken("a snapshot forgets what was noticed", (MAIL, "list(mail.noticed.items())", "[]")),
     broken("the sender's clock orders", (MESSAGES, "        at=now,\n        sender", "        at=command.client_timestamp or now,\n        sender")),
     broken("a sender's id is lost", (MESSAGES, "client_msg_id=command.client_msg_id,", "client_msg_id=None,")),
-    broken("everything is delivered", (MESSAGES, '"delivered": command.reached}', '"delivered": True}')),
+    broken("everything is delivered", (MESSAGES, '"delivered": command.reached,', '"delivered": True,')),
     broken("no finite timestamp is a timestamp", (TALK, "stamped = finite(body.client_timestamp, math.nan)", "stamped = finite(body.client_timestamp, 0.0)")),
     broken("a message may be any size", (TALK, "> MAX_MESSAGE_BYTES:", "> 99 * MAX_MESSAGE_BYTES:")),
     broken("a blank message is one", (TALK, "if not body.strip():", "if body is None:")),

@@ -13,6 +13,7 @@ ADOPTION, CLAIMS, GUARD, MAIL, MESSAGES, STATE = (
 TEAM_DECIDE, TEAM_STATE, TRANSFER = (f"hub/synapse_hub/core/team/{name}.py" for name in ("decide", "state", "transfer"))
 (
     CONVERSION,
+    COURIER,
     DEED,
     ESTATE,
     FOREIGN,
@@ -31,6 +32,7 @@ TEAM_DECIDE, TEAM_STATE, TRANSFER = (f"hub/synapse_hub/core/team/{name}.py" for 
     f"hub/synapse_hub/federation/{name}.py"
     for name in (
         "conversion",
+        "courier",
         "deed",
         "estate",
         "foreign",
@@ -93,8 +95,8 @@ BREAKAGES = (
     broken("what was held in a team outlives it", (TEAM_STATE, "            return _freed(team, event)\n", "            return team\n")),
     broken("a hub joins whatever its clock says", ("hub/synapse_hub/federation/joining.py", "if abs(ahead_s) > _CLOCKS_APART_S:", "if not ahead_s:")),
     broken("a transfer that is broken off stays so", ("hub/synapse_hub/federation/conveyance.py", "while estates := list(self._hub.state.team.estates):", "while estates := list[str]():")),
-    broken("a letter that was read comes again", (MESSAGES, "command.number <= state.mail.arrived_upto", "command.number < state.mail.arrived_upto")),
-    broken("letters of a hub that counts anew are lost", ("hub/synapse_hub/federation/observation/post.py", "{peer.key if peer else ''}", "")),
+    broken("a letter that was read comes again", (MESSAGES, "if 0 < command.number <= arrived:", "if 0 < command.number < arrived:")),
+    broken("letters of a hub that counts anew are lost", ("hub/synapse_hub/federation/observation/post.py", "{known.key if known else ''}", "")),
     broken("what has come is forgotten with the process", (MAIL, ", list(mail.arrived.items()))", ")")),
     broken("a team begins beside claims of before", (CONVERSION, "    if held and not convert:", "    if held and convert:")),
     broken("claims of before a team stay in their checkout", (ADOPTION, 'worktree="" if command.shared else claim.worktree', "worktree=claim.worktree")),
@@ -103,6 +105,11 @@ BREAKAGES = (
     broken("a task that goes on elsewhere takes over its namesake there", (ADOPTION, "return claim.namespace != command.namespace and", "return False and")),
     broken("what is held stays behind when its checkout goes", (RELOCATION, "if claim and claim.namespace != namespace]", "if claim and not claim.namespace]")),
     broken("what was carried along is held in both projects", (RELOCATION, "tuple(claim.key for claim in held)))\n    return None", "()))\n    return None")),
+    broken("words to everyone are heard by strangers", (TIDINGS, "any(hub in circle for circle in self.circles)", "True")),
+    broken("words of before the team are told to it", (TIDINGS, "sent.abroad if hub == self.me", "True if hub == self.me")),
+    broken("words to everyone come twice", (MAIL, "    if sent.origin:\n", "    if sent.origin and sent.to:\n")),
+    broken("an owner that did not answer is passed over", (COURIER, "            return False\n        if reply", "            return True\n        if reply")),
+    broken("a peer goes on in a journal that was put back", (FOLLOWING, "0 < after <= desk.hub.state.seq", "0 < after")),
     broken("one path for all may be wished for later in passing", (CONVERSION, "known.exclusion != entry.exclusion", "False")),
     broken("a key between hubs has to be plain", (KEY, "plain = key.isascii() and key.isprintable()", "plain = True")),
     broken("words for another hub name agents as here", (NAMING, "_reworded(told[member],", "str(told[member] or")),
@@ -129,7 +136,7 @@ BREAKAGES = (
     broken("a refusal of one of two copies settles both", (FORWARD, "if not reply.reason or (alone and reply.alone and reply.reason not in _UNDECIDED):", "if True:")),
     broken("what was not sent now settles what was sent before", (FORWARD, "if alone and not error.sent:", "if not error.sent:")),
     broken("peers are told of every namespace", (TIDINGS, "if claim.namespace not in self.shared:", "if not claim.namespace:")),
-    broken("peers read the letters of others", (TIDINGS, "if sent.to is None or not", "if sent.to is None and not")),
+    broken("peers read the letters of others", (TIDINGS, 'if not sent.to.startswith(f"{self.peer}/"):', 'if not sent.to.startswith(""):')),
     broken("a peer goes on over a gap", (FOLLOWING, "if not page or _gap(page, self.at):", "if not page:")),
     broken("a peer goes on from a picture of something else", (FOLLOWING, "!= self._picture:", "!= self._picture and not self._picture:")),
     broken("half a picture is gone on from", (VIEW, "if position and self._drawn is None:", "if position:")),

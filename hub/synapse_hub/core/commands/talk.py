@@ -8,7 +8,7 @@ from synapse_hub.core.commands.base import Acting
 class SendMessage(Acting, frozen=True, kw_only=True):
     """``to`` None: to everyone. ``reached``: a session of the recipient is open now (Spec: INV-DG-3).
 
-    ``origin``, ``number``: as in `MessageSent`.
+    ``abroad``, ``origin``, ``number``: as in `MessageSent`.
     """
 
     to: str | None
@@ -16,6 +16,7 @@ class SendMessage(Acting, frozen=True, kw_only=True):
     client_msg_id: str | None = None
     client_timestamp: float | None = None
     reached: bool = False
+    abroad: bool = False
     origin: str = ""
     number: int = 0
 

@@ -10,8 +10,8 @@ class MessageSent(Event, frozen=True, tag="message_sent"):
 
     ``delivered``: a session of the recipient was open then, which says nothing about its being read.
     ``client_timestamp`` is the sender's word and orders nothing. ``about``: of the hub's own, what is not to be said
-    again for a while. ``origin``, ``number``: of one that another hub kept for its recipient, which hub that was and
-    under which number, by which a copy is known.
+    again for a while. ``origin``, ``number``: of one that came from another hub, which hub that was and under which
+    number, by which a copy is known. ``abroad``: said to everyone while this hub was in a team, so the others hear it.
     """
 
     sender: str
@@ -23,6 +23,7 @@ class MessageSent(Event, frozen=True, tag="message_sent"):
     about: str = ""
     origin: str = ""
     number: int = 0
+    abroad: bool = False
 
 
 class MessageAcknowledged(Event, frozen=True, tag="message_acknowledged"):

@@ -1,4 +1,4 @@
-"""Letters that wait at a peer for agents of this hub: put into their boxes here, then acknowledged there.
+"""Words that a peer has for agents of this hub: put into their boxes here, then acknowledged there.
 
 Each has its number at the peer, by which a copy is known, whether its recipient has read the first by then or not.
 """
@@ -37,25 +37,21 @@ class Post:
     async def deliver(self, letter: Letter) -> None:
         """Into its box, unless it is there. Raises: Unreachable, where it has no room: the peer keeps it until then."""
         name = f"{self._peer}:{letter.seq}"
-        if not _text(letter.to, MAX_NAME_BYTES) or not letter.body.strip():
+        if (letter.to and not _text(letter.to, MAX_NAME_BYTES)) or not letter.body.strip():
             return
         command = SendMessage(
             agent=self._sender(letter),
-            to=letter.to,
+            to=letter.to or None,
             body=letter.body.encode()[:MAX_MESSAGE_BYTES].decode(errors="ignore"),
             client_msg_id=name,
-            origin=self._origin(),
-            number=letter.seq,
+            origin=letter.origin or origin(self._team, self._peer),
+            number=letter.number or letter.seq,
         )
         answered = await self._transact(command)
         if isinstance(answered.outcome, Refusal):
             raise Unreachable(f"what waits there for {letter.to} has no room here: {answered.outcome.detail}")
-        self._due[letter.to] = letter.seq
-
-    def _origin(self) -> str:
-        """A hub that lost all it had counts from the beginning again, and has another key."""
-        peer = self._team.settled.peers.get(self._peer)
-        return f"{self._peer} {peer.key if peer else ''}"
+        if letter.to:
+            self._due[letter.to] = letter.seq
 
     def _sender(self, letter: Letter) -> str:
         """The peer speaks for agents that are called its own here, for the hub as it does itself, and for its members.
@@ -78,6 +74,12 @@ class Post:
                 await link.ask("POST", "/v2/ack", headers, body, deadline_s=OWNER_DEADLINE_SECONDS)
             except (Unreachable, OSError, ValueError) as error:
                 log.info("%s does not know yet that %s has its letters: %s", self._peer, to, error)
+
+
+def origin(team: Team, peer: str) -> str:
+    """Under which name words of ``peer`` are numbered. One that lost all it had counts anew, and has another key."""
+    known = team.settled.peers.get(peer)
+    return f"{peer} {known.key if known else ''}"
 
 
 def _text(name: str, most: int) -> bool:

@@ -102,13 +102,18 @@ class ClaimEnded(Tiding, frozen=True, tag="claim_ended"):
     task_id: str
 
 
-class Letter(Tiding, frozen=True, tag="letter"):
-    """A message that waits for an agent of the hub that is told, ``seq`` its number where it waits."""
+class Letter(Tiding, frozen=True, omit_defaults=True, tag="letter"):
+    """A message that waits for an agent of the hub that is told, ``seq`` its number where it waits.
+
+    ``to`` '': what was said to everyone. ``origin``, ``number``: where that came from another hub, as in `MessageSent`.
+    """
 
     seq: int
     sender: str
     to: str
     body: str
+    origin: str = ""
+    number: int = 0
 
 
 AnyTiding = PictureBegun | PictureDone | Present | Asserted | ClaimHeld | ClaimChanged | ClaimEnded | Letter
@@ -131,13 +136,14 @@ TOLD_KINDS = frozenset(
 
 class Listener(msgspec.Struct, frozen=True):
     """The hub that is told, ``peer``. ``me``: the one that tells; ``shared``: what both have a part in; ``say``: names
-    for it.
+    for it; ``circles``: the members of each namespace that ``me`` owns and ``peer`` is a member of.
     """
 
     me: str
     peer: str
     shared: Collection[str]
     say: Callable[[str], str]
+    circles: Collection[Collection[str]] = ()
 
     def held(self, claim: Claim) -> ClaimHeld | None:
         """The claim as it is told, None of one that is not its business."""
@@ -160,10 +166,22 @@ class Listener(msgspec.Struct, frozen=True):
 
     def letter(self, seq: int, sent: MessageSent) -> Letter | None:
         """The message as it is told, None of one for somebody else."""
-        if sent.to is None or not sent.to.startswith(f"{self.peer}/"):
+        if sent.to is None:
+            return self._chat(seq, sent)
+        if not sent.to.startswith(f"{self.peer}/"):
             return None
         sender = sent.sender if sent.sender == HUB_AGENT else self.say(sent.sender)
         return Letter(seq=seq, sender=sender, to=self.say(sent.to), body=sent.body)
+
+    def _chat(self, seq: int, sent: MessageSent) -> Letter | None:
+        """What was said to everyone, if the peer is to hear it from the owner of a namespace that both are in."""
+        hub = sent.sender.partition("/")[0] if sent.origin else self.me
+        heard = sent.abroad if hub == self.me else any(hub in circle for circle in self.circles)
+        if not heard or not self.circles or hub == self.peer:
+            return None
+        return Letter(
+            seq=seq, sender=self.say(sent.sender), to="", body=sent.body, origin=sent.origin, number=sent.number
+        )
 
     def told(self, event: AnyEvent, seq: int) -> AnyTiding | None:
         """What follows from ``event``, the ``seq``-th, for the listener, None if nothing."""

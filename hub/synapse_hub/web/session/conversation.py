@@ -167,6 +167,8 @@ class _Conversation:
                 await self._carry(host, body)
             else:
                 await self._decided("sent", await self._desk.transact(command), client_msg_id=frame.client_msg_id)
+                if command.abroad:
+                    self._desk.embassy.carry()
 
     async def _carry(self, host: str, body: MessageBody) -> None:
         """To an agent of another hub's, which answers."""
