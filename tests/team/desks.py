@@ -33,6 +33,7 @@ class Way(Line):
     """Carries requests to an application in this process.
 
     ``sent``: all that left, as signed; ``lose``: how many more answers get lost; ``closed``: is there no way?
+    ``stalls``: does nothing arrive yet?
     ``alter`` does to each what it wants.
     """
 
@@ -41,6 +42,7 @@ class Way(Line):
         self.sent: list[SignedRequest] = []
         self.lose = 0
         self.closed = False
+        self.stalls = False
         self.alter: Callable[[SignedRequest], None] = lambda _: None
 
     async def exchange(self, method: str, target: str, headers: Any, body: bytes) -> Answer:
@@ -49,6 +51,8 @@ class Way(Line):
         request = SignedRequest(method, target, dict(headers), body)
         self.sent.append(request)
         self.alter(request)
+        if self.stalls:
+            raise Broken("nothing has come back")
         answer = await self.deliver(request)
         if self.lose:
             self.lose -= 1

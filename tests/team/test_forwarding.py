@@ -10,11 +10,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from synapse_git.constants import RECEIPT_VALIDITY_SECONDS
+from synapse_git.constants import FORWARD_DOUBT_SECONDS, RECEIPT_VALIDITY_SECONDS
 from synapse_hub.core.commands.claims import ReleaseClaim
 from synapse_hub.core.commands.team import HearAssertion
 from synapse_hub.federation.form import SignedRequest
 from synapse_hub.federation.refresh import Refresher
+from synapse_hub.federation.sequence import Sequence
 from synapse_hub.federation.signature import Signer
 from synapse_hub.hubfile import HubFile, Namespace
 from tests.team.desks import NAMESPACE, WALL, Pair, pair
@@ -327,3 +328,38 @@ def test_what_is_taken_away_is_given_back_once_it_covers_nothing(team: Pair) -> 
         assert (await team.a.claim("mine", "src", agent="ana"))["owner"] == "ana"
 
     asyncio.run(play())
+
+
+def test_what_was_acknowledged_last_stands_whatever_lay_in_a_stalled_owner(team: Pair) -> None:
+    """A claim and a release that were given up arrive after what was asked instead: they count no more."""
+
+    async def play() -> None:
+        way, task = team.way, {"task_id": "t1", "agent": "ben", "namespace": NAMESPACE}
+
+        async def stalled(target: str, body: dict[str, Any]) -> SignedRequest:
+            way.stalls = True
+            assert (await team.b.ask(target, body)).json()["reason"] == "OWNER_UNREACHABLE"
+            way.stalls = False
+            return way.sent[-1]
+
+        late = await stalled("/v2/claim", {**task, "paths": ["src"]})
+        assert (await team.b.ask("/v2/release", task)).json()["reason"] == "NOT_HELD"
+        assert (await way.deliver(late)).status == 403 and held(team) == {}
+        assert "epoch" in await team.b.claim("t1", "src")
+        late = await stalled("/v2/release", task)
+        assert "epoch" in await team.b.claim("t1", "src", "docs")
+        overtaken = await way.deliver(late)
+        assert b"EXPIRED" in overtaken.body and b"task t1 since" in overtaken.body and len(held(team)) == 1
+        late = await stalled("/v2/release", task)
+        assert (await way.deliver(late)).status == 200 and held(team) == {}
+
+    asyncio.run(play())
+
+
+def test_the_order_of_requests_is_known_for_as_long_as_they_can_arrive() -> None:
+    """Each hub and task for itself; the same one twice is a copy, which its key tells."""
+    order = Sequence()
+    asked = [("b", "t1", 5, 0.0), ("b", "t1", 4, 1.0), ("c", "t1", 4, 1.0), ("b", "t2", 4, 1.0), ("b", "t1", 5, 2.0)]
+    found = [order.overtaken(hub, (NAMESPACE, task), number, now) for hub, task, number, now in asked]
+    assert found == [False, True, False, False, False]
+    assert not order.overtaken("c", (NAMESPACE, "t9"), 1, 2.0 + FORWARD_DOUBT_SECONDS) and len(order) == 1

@@ -15,13 +15,17 @@ from synapse_hub import hubfile
 from synapse_hub.core.commands import AnyCommand
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.federation.conveyance import Given
+from synapse_hub.federation.form import SignedRequest
 from synapse_hub.federation.identity import identity
+from synapse_hub.federation.line import Answer
+from synapse_hub.federation.link import Link
 from synapse_hub.federation.receipts import Sending, receipt
 from synapse_hub.federation.succession import Succession
 from synapse_hub.federation.team import Team
 from synapse_hub.hub import Answered
 from synapse_hub.hubfile import HubFile, Namespace, Peer, Place
 from tests.hub.desk import FakeClock, Rig, running, take
+from tests.team.desks import Way, pair
 from tests.team.hosts import NAMESPACE
 
 
@@ -76,3 +80,28 @@ def test_inv_mh_1_a_dead_owners_namespace_moves_when_nothing_it_granted_may_live
         assert asyncio.run(succession.take("other", None)) != Given(1, 0)
     written = hubfile.read(str(tmp_path))
     assert written is not None and written.namespaces[NAMESPACE] == Namespace(owner="b", members=("a",), term=1)
+
+
+class Slow(Way):
+    """Answers come after a while."""
+
+    async def deliver(self, request: SignedRequest) -> Answer:
+        await asyncio.sleep(0.3)
+        return await super().deliver(request)
+
+
+def test_inv_mh_1_an_owner_that_comes_back_asks_who_took_over_before_it_grants(tmp_path: Path) -> None:
+    """Of those that can be reached; what is of no team is granted meanwhile."""
+
+    async def play() -> None:
+        way = Slow(team.b.door)
+        team.a.team.road = lambda name, peer: Link("a", team.a.identity, name, peer, team.a.wall, way)
+        member = Namespace(owner="a", members=("b",))
+        team.a.knows(HubFile(id="a", peers={"b": team.b.peer("https://127.0.0.1:1")}, namespaces={NAMESPACE: member}))
+        team.b.knows(HubFile(id="b", peers={"a": team.a.peer()}, namespaces={NAMESPACE: Namespace(owner="b", term=1)}))
+        team.a.desk.embassy.keep_up()
+        assert "epoch" in await team.a.claim("t1", "src", namespace="local:r")
+        assert (await team.a.claim("t1", "src"))["reason"] == "CONTESTED"
+
+    with pair(tmp_path) as team:
+        asyncio.run(play())

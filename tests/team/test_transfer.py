@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from synapse_git import address
+from synapse_git.constants import REVOCATION_SECONDS
 from tests.box import Box
+from tests.faults.scale import LONG
 from tests.team.hosts import NAMESPACE, Host, found, heard, join, origin, until
 
 
@@ -99,6 +103,37 @@ def test_whoever_took_over_from_a_dead_owner_is_joined_by_one_command(three: tup
     assert joined.code == 0, joined.text
     assert owner(c) == "b" and c.synapse("claim", "src/a.py", agent="cy").code == 0
     assert "c/cy" in b.synapse("claim", "src", agent="ben").text
+    comes_back(a, b)
+
+
+def comes_back(a: Host, b: Host) -> None:
+    """The owner of before, whose namespace is b's: its first word is that it may grant nothing, and how to go on."""
+    told = a.synapse("claim", "src/a.py", agent="ana")
+    assert told.code == 1 and "CONTESTED" in told.text and f"synapse-git team leave {NAMESPACE}" in told.text, told.text
+    assert a.synapse("team", "leave", NAMESPACE).code == 0
+    joined = join(a, *found(b))
+    assert joined.code == 0, joined.text
+    refused = a.synapse("claim", "src/a.py", agent="ana")
+    assert "c/cy" in refused.text and "SCOPE_CONFLICT" in refused.text, refused.text
+    assert a.synapse("claim", "docs/a", agent="ana").code == 0
+
+
+@pytest.mark.skipif(not LONG, reason="an owner has to be silent for a minute; with SYNAPSE_FAULTS=long")
+def test_inv_mh_1_an_owner_that_was_taken_for_dead_owns_no_more_and_nothing_is_granted_twice(
+    three: tuple[Host, Host, Host],
+) -> None:
+    """Killed, waited out and taken over; then it comes back, and knows of nothing that happened."""
+    a, b, c = three
+    assert c.synapse("claim", "src/a.py", "-t", "cy", "--ttl", "40", agent="cy").code == 0
+    until(lambda: "heard" in b.synapse("team", "status").out)
+    os.kill(a.hub_pid(), signal.SIGKILL)
+    early = b.synapse("team", "transfer", NAMESPACE, "b", "--from-dead")
+    assert early.code == 1 and "LEASE_LIVE" in early.text, early.text
+    assert c.synapse("claim", "docs", agent="cy").code == 3
+    until(lambda: b.synapse("team", "transfer", NAMESPACE, "b", "--from-dead").code == 0, 2 * REVOCATION_SECONDS)
+    assert join(c, *found(b)).code == 0
+    assert c.synapse("claim", "src/a.py", agent="cy").code == 0
+    comes_back(a, b)
 
 
 def test_members_talk_to_each_other_by_way_of_the_owner(three: tuple[Host, Host, Host]) -> None:

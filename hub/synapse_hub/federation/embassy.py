@@ -6,6 +6,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -176,6 +177,16 @@ class Embassy:
             return self._team.link(peer)
         except (OSError, ValueError, KeyError) as error:
             return unreachable(peer, f"{type(error).__name__}: {error}")
+
+    async def oriented(self, namespace: str) -> None:
+        """Comes back once whoever can be reached has said whether it took ``namespace`` over while this hub was away.
+
+        Spec: INV-MH-1
+        """
+        refresher, known = self._refresher, self._hub.state.team.governed.get(namespace)
+        if refresher is not None and not refresher.heard.is_set() and known is not None and known.mine:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(refresher.heard.wait(), OWNER_VERDICT_DEADLINE_SECONDS)
 
     async def settled(self) -> None:
         """As `Forwarder.settled`."""

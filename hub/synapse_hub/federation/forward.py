@@ -78,6 +78,7 @@ class Forwarder:
             begun = await self._transact(intent)
             if isinstance(begun.outcome, Refusal):
                 return begun
+            headers["synapse-order"] = str(begun.seq)
             sending = self.sending()
             try:
                 reply = await link.ask("POST", f"/v2/{errand.verb}", headers, errand.raw, deadline_s=intent.patience_s)

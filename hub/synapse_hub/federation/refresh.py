@@ -40,6 +40,8 @@ class Refresher:
         self._forwarder = forwarder
         self._soon = asyncio.Event()
         self._unheard: set[str] = set()
+        # Set once all were asked that might say that they own what this hub does.
+        self.heard = asyncio.Event()
 
     def nudge(self) -> None:
         """Do not wait for the next turn."""
@@ -49,6 +51,7 @@ class Refresher:
         """For ever."""
         while True:
             await asyncio.gather(*(self._refresh(owner) for owner in self._owners()))
+            self.heard.set()
             pause = RECEIPT_REFRESH_SECONDS if len(self._hub.state.team.receipts) else _IDLE_S
             if len(self._hub.state.team.under_way):
                 pause = min(pause, OWNER_DEADLINE_SECONDS + FORWARD_DOUBT_SECONDS)

@@ -47,7 +47,7 @@ from synapse_hub.web.closing import closing
 from synapse_hub.web.desk import Desk, Rejected, label, read, remark, session, task_name
 from synapse_hub.web.errand import Errand, extended, forwarded
 from synapse_hub.web.key import keyed
-from synapse_hub.web.party import named, owner, peer, principal, recipient
+from synapse_hub.web.party import in_order, named, owner, peer, principal, recipient
 
 _DEFAULT_PAGE = 100
 _LARGEST_PAGE = 1000
@@ -72,9 +72,11 @@ async def claim(desk: Desk, request: Request) -> Response:
     wait_s = min(max(finite(body.wait_s, 0.0), 0.0), MAX_WAIT_SECONDS)
     once = keyed(request, "claim", raw, command)
     errand = Errand("claim", raw, command, command.principal, wait_s=wait_s)
+    await desk.embassy.oriented(command.namespace)
     with closing(desk, request, (command.namespace, command.task_id), command.paths or ()):
         if abroad := owner(desk, request, command.namespace):
             return await forwarded(desk, request, abroad, errand)
+        in_order(desk, request, (command.namespace, command.task_id))
         answered = await (desk.transact_patiently(once, request, wait_s) if wait_s else desk.transact(once))
     if abroad := _gone(desk, request, answered, command):
         return await forwarded(desk, request, abroad, errand)
@@ -144,8 +146,10 @@ def _task(desk: Desk, request: Request, body: TaskBody) -> dict[str, Any]:
 async def _decided(desk: Desk, request: Request, verb: str, raw: bytes, command: FamilyCommand) -> Response:
     once = keyed(request, verb, raw, command)
     errand = Errand(verb, raw, command, principal(request))
+    await desk.embassy.oriented(command.namespace)
     if abroad := owner(desk, request, command.namespace):
         return await forwarded(desk, request, abroad, errand)
+    in_order(desk, request, (command.namespace, command.task_id))
     answered = await desk.transact(once)
     if abroad := _gone(desk, request, answered, command):
         return await forwarded(desk, request, abroad, errand)

@@ -21,6 +21,7 @@ from synapse_hub.core.events import AnyEvent
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.core.state import State
 from synapse_hub.federation.embassy import Embassy
+from synapse_hub.federation.sequence import Sequence as Order
 from synapse_hub.federation.team import Team
 from synapse_hub.hub import Answered, Hub
 from synapse_hub.hubfile import Place
@@ -72,6 +73,7 @@ class Desk:
         self.announcements = Announcements()
         self.mentions = Mentions()
         self.closings = Closings()
+        self.order = Order()
         self.watchers = Watchers()
         self._outbox = Outbox(hub)
         self.roster = Roster(hub, self._outbox.leave)

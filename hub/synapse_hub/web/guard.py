@@ -166,6 +166,7 @@ async def _judge_json(desk: Desk, request: Request) -> tuple[Trial, list[str], b
         raise Rejected("INVALID_SCOPE", str(error)) from None
     if body.action == "edit":
         await desk.closings.over()
+    await desk.embassy.oriented(question.namespace)
     trial = Trial.begin(desk, request, question)
     trial.judge(paths)
     return trial, paths if body.action == "edit" else [], body.claim
@@ -178,6 +179,7 @@ async def _judge_edit(desk: Desk, request: Request) -> tuple[Trial, list[str]]:
         raise Rejected("INVALID_REQUEST", "Synapse-Claim goes with the action edit")
     given = [part for part in (await read_capped(request)).split(b"\0") if part]
     await desk.closings.over()
+    await desk.embassy.oriented(question.namespace)
     try:
         paths = list(dict.fromkeys(scope.normalise(scope.from_bytes(part)) for part in given))
     except InvalidScope as error:
@@ -194,6 +196,7 @@ def _edited(question: Question, paths: list[str], before: list[str]) -> list[str
 async def _judge_stream(desk: Desk, request: Request) -> tuple[Trial, list[str]]:
     """Any number of paths, judged as they come, so that memory does not grow with them."""
     question = _question(desk, request)
+    await desk.embassy.oriented(question.namespace)
     trial: Trial | None = None
     rest, edited = b"", list[str]()
     async for chunk in request.stream():

@@ -8,10 +8,12 @@ from __future__ import annotations
 from starlette.requests import HTTPConnection
 
 from synapse_git.constants import MAX_NAME_BYTES
+from synapse_hub.core.claim import TaskKey
 from synapse_hub.core.outcome import Refusal
-from synapse_hub.web.desk import HUB, PEER, Desk, Rejected, agent_name
+from synapse_hub.web.desk import HUB, PEER, Desk, Rejected, agent_name, header
 
 _SPOKEN = "synapse.spoken_names"
+_DIGITS = 18
 
 
 def peer(request: HTTPConnection) -> str:
@@ -61,6 +63,20 @@ def spoken(request: HTTPConnection) -> list[str]:
 def _spoken(request: HTTPConnection, name: str) -> str:
     request.scope.setdefault(_SPOKEN, []).append(name)
     return name
+
+
+def in_order(desk: Desk, request: HTTPConnection, task: TaskKey) -> None:
+    """Raises: Rejected, where the hub that asks has asked something else for the task since."""
+    number = header(request, b"synapse-order") or ""
+    if not number.isascii() or not number.isdigit() or len(number) > _DIGITS:
+        return
+    hub = peer(request)
+    if hub and desk.order.overtaken(hub, task, int(number), desk.hub.now()):
+        raise Rejected(
+            "EXPIRED",
+            f"{hub} has asked something else for task {task[1]} since this was sent",
+            "See what came of it: synapse-git status",
+        )
 
 
 def owner(desk: Desk, request: HTTPConnection, namespace: str) -> str:

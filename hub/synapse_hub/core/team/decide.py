@@ -217,5 +217,6 @@ def contested(namespace: str, owner: str, by: tuple[str, ...]) -> Refusal:
     return Refusal(
         "CONTESTED",
         f"{namespace} is owned by {owner}, and {', '.join(by)} says the same of itself",
-        "Nobody grants in it until one of them gives it up: synapse-git team leave, or mend hub.toml there",
+        "Nobody grants in it until one of them gives it up: a hub that owns it no more, since another took over while "
+        f"it was away, leaves (synapse-git team leave {namespace}) and joins the other's team",
     )

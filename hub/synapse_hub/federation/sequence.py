@@ -1,0 +1,34 @@
+"""In which order hubs sent what they ask for one task: what was overtaken on the way counts no more.
+
+A request may lie in the sockets of an owner that stands still, while its hub has given it up and asks something else.
+"""
+
+from __future__ import annotations
+
+from synapse_git.constants import FORWARD_DOUBT_SECONDS
+from synapse_hub.core.claim import TaskKey
+
+
+class Sequence:
+    """The latest, for as long as an earlier one can arrive. What was signed before a restart does not."""
+
+    def __init__(self) -> None:
+        self._latest: dict[tuple[str, TaskKey], tuple[int, float]] = {}
+
+    def __len__(self) -> int:
+        return len(self._latest)
+
+    def overtaken(self, hub: str, task: TaskKey, number: int, now: float) -> bool:
+        """Was a later request of ``hub`` for ``task`` let in before the one of this ``number``? If not, note it."""
+        self._forget(now)
+        latest, _ = self._latest.pop((hub, task), (0, 0.0))
+        self._latest[hub, task] = (max(latest, number), now)
+        return number < latest
+
+    def _forget(self, now: float) -> None:
+        """They lie in the order in which they came last."""
+        while self._latest:
+            oldest = next(iter(self._latest))
+            if self._latest[oldest][1] > now - FORWARD_DOUBT_SECONDS:
+                return
+            del self._latest[oldest]
