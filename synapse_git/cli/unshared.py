@@ -1,4 +1,4 @@
-"""Repositories of this machine in which something is held from before a team shared them."""
+"""Repositories of this machine in which something is held from before a team shared them, or may be in a moment."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 def repositories(env: Mapping[str, str]) -> list[dict[str, Any]]:
     """Each as `{namespace, remotes, configured}`; the first is the ``local:`` one of its claims."""
     held = [claim for claim in client.claims(env) if claim["namespace"].startswith("local:")]
-    if not held:
-        return []
     known = {claim["namespace"]: {"namespace": claim["namespace"], "remotes": []} for claim in held}
     # The register may know by now that a checkout belongs elsewhere; what is held in it does not.
     trees = {claim["worktree"]: claim["namespace"] for claim in held}
     for item in client.query(env, "/v2/worktrees").document["worktrees"]:
-        if repository := known.get(trees.get(item["worktree"], item["namespace"])):
+        name = trees.get(item["worktree"], item["namespace"])
+        if name.startswith("local:"):
+            repository = known.setdefault(name, {"namespace": name, "remotes": []})
             _tell(repository, explain.wire_path(item["root"]), env)
     return list(known.values())
 

@@ -153,6 +153,24 @@ def test_tasks_may_exclude_each_other_first_and_paths_later(beginner: Beginner) 
     play(turn())
 
 
+def test_what_is_claimed_in_the_instant_of_the_beginning_is_not_left_behind(beginner: Beginner) -> None:
+    """By somebody who did not know of the namespace yet: as if it had been there before."""
+
+    async def claims_meanwhile() -> Place:
+        await beginner.holds("login", "src/a.py")
+        return await beginner.listens()
+
+    async def turn() -> None:
+        beginner.a.desk.open_for_peers = claims_meanwhile
+        refused = await beginner.init()
+        assert refused["reason"] == "LEASE_LIVE" and beginner.unchanged({("local:r", "login"): "wt:1"})
+        await beginner.a.ask("/v2/release", {"task_id": "login", "agent": "ana", "namespace": "local:r"})
+        assert (await beginner.init(convert=True))["converted"] == ["login"]
+        assert await beginner.contended("src") == "SCOPE_CONFLICT"
+
+    play(turn())
+
+
 def test_where_nobody_can_listen_no_team_has_begun(beginner: Beginner) -> None:
     """The next try may name another place."""
 

@@ -58,6 +58,8 @@ async def join(desk: Desk, request: Request) -> Response:
     async with desk.team.turn:
         _compatible(file := named(desk, body.name), admission, gone)
         await change(desk, joining.joined(file, body.url, certificate, admission))
+    # Who did not know of the namespace until now may have claimed meanwhile.
+    held = conversion.concerned(desk.hub.state, desk.hub.now(), admission, body.repositories)
     await _convert(desk, admission, held, known=admission.namespace in before.namespaces)
     converted = [claim.task_id for claim in held]
     document = {"owner": admission.id, "namespace": admission.namespace, "id": desk.team.id, "converted": converted}

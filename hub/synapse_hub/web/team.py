@@ -37,20 +37,18 @@ async def init(desk: Desk, request: Request) -> Response:
     """
     _, body = await read(request, TeamInitBody)
     own_client(request)
-    from synapse_hub.federation.conversion import in_the_way, left_behind
     from synapse_hub.federation.identity import fingerprint
 
     namespace = body.namespace
     async with desk.team.turn:
         before = named(desk, body.name)
         file = _owning(before, body)
-        held = left_behind(desk.hub.state, desk.hub.now(), namespace, file, before, body.repositories)
-        if refusal := in_the_way(held, f"{namespace} is as it was", f"{_CONVERTS} {namespace}", convert=body.convert):
-            raise Rejected.of(refusal)
+        _left_behind(desk, body, file, before)
         async with _or_as_before(desk, desk.team.settled, namespace):
             await change(desk, file)
             place = await desk.open_for_peers()
-            converted = await _adopt(desk, namespace, held)
+            # Only from here on does every client know the namespace: who did not may have claimed meanwhile.
+            converted = await _adopt(desk, namespace, _left_behind(desk, body, file, before))
     identity = desk.team.identity
     token = desk.team.tickets.issue(namespace, fingerprint(identity.certificate), desk.hub.now())
     document = {
@@ -61,6 +59,17 @@ async def init(desk: Desk, request: Request) -> Response:
         "converted": converted,
     }
     return answer.document(document, desk.hub.state.seq, desk.hub.now())
+
+
+def _left_behind(desk: Desk, body: TeamInitBody, file: HubFile, before: HubFile) -> list[Claim]:
+    """What agents hold that is to go on in the namespace. Raises: Rejected, where it is in the way."""
+    from synapse_hub.federation.conversion import in_the_way, left_behind
+
+    name = body.namespace
+    held = left_behind(desk.hub.state, desk.hub.now(), name, file, before, body.repositories)
+    if refusal := in_the_way(held, f"{name} is as it was", f"{_CONVERTS} {name}", convert=body.convert):
+        raise Rejected.of(refusal)
+    return held
 
 
 @asynccontextmanager

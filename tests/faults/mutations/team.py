@@ -55,9 +55,9 @@ TEAM_DECIDE, TEAM_STATE, TRANSFER = (f"hub/synapse_hub/core/team/{name}.py" for 
 )
 TIDINGS, VIEW = (f"hub/synapse_hub/federation/observation/{name}.py" for name in ("tidings", "view"))
 SNAPSHOT = "hub/synapse_hub/journal/snapshot.py"
-DEPARTURE, FOLLOWING, KEY, LISTENING, PARTY, RELOCATION, SIGNED = (
+DEPARTURE, FOLLOWING, KEY, LISTENING, PARTY, RELOCATION, SIGNED, TEAM_ROUTES = (
     f"hub/synapse_hub/web/{name}.py"
-    for name in ("departure", "following", "key", "listening", "party", "relocation", "signed")
+    for name in ("departure", "following", "key", "listening", "party", "relocation", "signed", "team")
 )
 
 BREAKAGES = (
@@ -117,6 +117,7 @@ BREAKAGES = (
     broken("what was overtaken on its way counts", (SEQUENCE, "return number < latest", "return False")),
     broken("an overtaken request is forgotten at once", (SEQUENCE, "> now - FORWARD_DOUBT_SECONDS", "> now")),
     broken("an owner that comes back does not ask who took over", (EMBASSY, "if refresher is not None and not refresher.heard.is_set()", "if refresher is not None and refresher.heard.is_set()")),
+    broken("what is claimed as a team begins stays behind", (TEAM_ROUTES, "_adopt(desk, namespace, _left_behind(desk, body, file, before))", "_adopt(desk, namespace, [])")),
     broken("one path for all may be wished for later in passing", (CONVERSION, "known.exclusion != entry.exclusion", "False")),
     broken("a key between hubs has to be plain", (KEY, "plain = key.isascii() and key.isprintable()", "plain = True")),
     broken("words for another hub name agents as here", (NAMING, "_reworded(told[member],", "str(told[member] or")),
