@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import address, binding, content, git, record, scope
+from synapse_git import address, binding, content, git, record, scope, settings
 from synapse_git.errors import CheckoutError
 
 TYPE_CHECKING = False
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from synapse_git import governed
 
-SETTINGS = r"^(core\.(ignorecase|precomposeunicode|hookspath)|synapse\..*|remote\..*\.url)$"
-"""Which keys of Git's configuration concern us, as ``git config --get-regexp`` takes it."""
 _TRUE = ("true", "yes", "on", "1")
 
 
@@ -205,10 +203,10 @@ def find(cwd: str, env: Mapping[str, str]) -> Checkout:
         CheckoutError: there is none that has files, or Git will not open it (its own words are given).
     """
     clean = git.scrubbed(env)
-    settings = git.Question(["-C", cwd, "config", "-z", "--get-regexp", SETTINGS], clean)
+    asked = settings.question(clean, "-C", cwd)
     ask = ("--show-toplevel", "--git-dir", "--git-common-dir", "--show-superproject-working-tree")
     status, output, complaint = git.ask(["-C", cwd, "rev-parse", "--path-format=absolute", *ask], clean)
-    found = parse_settings(settings.finish()[1])
+    found = settings.parsed(asked.finish()[1])
     if status:
         raise CheckoutError(_unusable(cwd, complaint))
     lines = output.removesuffix(b"\n").split(b"\n")
@@ -231,24 +229,10 @@ def _unusable(cwd: str, complaint: str) -> str:
     return complaint.removeprefix("fatal: ")
 
 
-def parse_settings(output: bytes) -> dict[str, str]:
-    """``git config -z --get-regexp``: the last value of each key; one without ``=`` is true."""
-    settings = {}
-    for entry in output.split(b"\0")[:-1]:
-        key, given, value = os.fsdecode(entry).partition("\n")
-        settings[key] = value if given else "true"
-    return settings
-
-
-def settings_question(env: Mapping[str, str]) -> git.Question:
-    """Ask for `Checkout.settings` of the repository that ``env`` names, beside other questions."""
-    return git.Question(["config", "-z", "--get-regexp", SETTINGS], env)
-
-
 def around_hook(cwd: str, env: Mapping[str, str]) -> Checkout:
     """The checkout whose hook Git started in ``cwd``, read from what Git hands to hooks, without asking again.
 
-    Settings are left empty for `settings_question` to fill, unless this is a submodule.
+    `Checkout.settings` are left empty, for the caller to ask about, unless this is a submodule.
     """
     git_dir = os.path.join(cwd, env.get("GIT_DIR") or _dot_git(cwd))
     common_dir = os.path.normpath(os.path.join(git_dir, env.get("GIT_COMMON_DIR") or _common(git_dir)))
@@ -265,7 +249,7 @@ def beside(here: Checkout, git_dir: str, env: Mapping[str, str]) -> Checkout:
     there = Checkout(work_tree(git_dir, env), git_dir, here.common_dir, here.settings)
     there.state = here.state
     if here.outer is not here:  # those are its superproject's
-        there.settings = parse_settings(settings_question(git.scrubbed(env) | {"GIT_DIR": git_dir}).finish()[1])
+        there.settings = settings.parsed(settings.question(git.scrubbed(env) | {"GIT_DIR": git_dir}).finish()[1])
     return _placed(there, env)
 
 

@@ -21,7 +21,7 @@ def follow(run: Run, rest: Sequence[str]) -> bool:
     ``rest``: what Git gave the hook; before it, for post-rewrite, the hook to run next or ''.
     """
     here = checkout.around_hook(os.getcwd(), run.env)
-    run.read_settings(here, run.ask_settings(here))
+    run.read_settings(here)
     if run.moment == "post-commit":
         _committed(run, here)
     elif run.moment == "post-merge":

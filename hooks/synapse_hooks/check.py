@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import checkout
 from synapse_git.errors import SynapseError
-from synapse_hooks import changes, judged
 from synapse_hooks.run import Run, policy_of, say
 
 TYPE_CHECKING = False
@@ -51,13 +49,18 @@ def main(arguments: Sequence[str]) -> bool:
 
 def _judge_index(run: Run) -> bool:
     """May what the index holds be committed?"""
+    settings = run.ask_settings()
+    from synapse_git import checkout
+    from synapse_hooks import judged
+
     here = checkout.around_hook(os.getcwd(), run.env)
     index = os.path.join(here.root, run.env.get("GIT_INDEX_FILE") or here.git_dir + "/index")
     judgement = judged.Judgement(here.git_dir, index, run)
     judgement.pin_index()
+    from synapse_hooks import changes
+
     heads = _merged_heads(run, here)
     staged = changes.Staged(run.asking, ["HEAD", *heads])
-    settings = run.ask_settings(here)
     from synapse_git import identity
     from synapse_hooks import gate
     from synapse_hooks.verdict import Change

@@ -24,7 +24,7 @@ def judge(run: Run, rest: Sequence[str]) -> bool:
     following, *arguments = rest
     lines = relay.read_all()
     here = checkout.around_hook(os.getcwd(), run.env)
-    run.read_settings(here, run.ask_settings(here))
+    run.read_settings(here)
     wanted = policy.of(here)
     if wanted.pre_push != "off" and not _passes(run, here, wanted, lines, arguments[0] if arguments else ""):
         return False

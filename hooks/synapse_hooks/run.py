@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import binding, checkout
+from synapse_git import settings
 from synapse_git.errors import CheckoutError
 
 TYPE_CHECKING = False
@@ -64,24 +64,32 @@ class Run:
         Raises:
             HubUnreachable: it is another than can be asked from here.
         """
+        from synapse_git import binding
+
         return binding.under(self.env, here.outer.common_dir)
 
-    def ask_settings(self, here: Checkout) -> Question | None:
-        """Start reading the configuration of ``here``; a submodule has its superproject's already."""
-        return checkout.settings_question(self.asking) if here.outer is here else None
+    def ask_settings(self) -> Question:
+        """Have Git read its configuration, which takes as long as it takes us to load what comes next."""
+        return settings.question(self.asking)
 
-    def read_settings(self, here: Checkout, question: Question | None) -> None:
-        """Fill in the configuration of ``here`` from what `ask_settings` started.
+    def read_settings(self, here: Checkout, question: Question | None = None) -> None:
+        """Fill in the configuration of ``here``, from what `ask_settings` started if that was done.
+
+        A submodule has its superproject's already.
 
         Raises:
             CheckoutError: Git cannot read it.
         """
         if question is None:
-            return
+            if here.outer is not here:
+                return
+            question = self.ask_settings()
         status, output, complaint = question.finish()
+        if here.outer is not here:
+            return
         if status > 1:
             raise CheckoutError(f"git cannot read its configuration: {complaint.removeprefix('fatal: ')}")
-        here.settings = checkout.parse_settings(output)
+        here.settings = settings.parsed(output)
 
     def warn_if_displaced(self, here: Checkout) -> None:
         """Say that hooks are gone which judge earlier, judge more, and leave an operation in a better state."""

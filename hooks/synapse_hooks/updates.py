@@ -46,7 +46,7 @@ def judge(run: Run, rest: Sequence[str]) -> bool:
     here = checkout.around_hook(os.getcwd(), run.env)
     updates = {update.git_dir: update for update in concerning(here, os.fsdecode(lines))}
     if updates:
-        run.read_settings(here, run.ask_settings(here))
+        run.read_settings(here)
     if not all(_passes(run, here, update) for update in updates.values()):
         return False
     if following:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def tell(run: Run) -> None:
     """Say it to a hub that runs. Nobody waits, and a failure is nobody's concern."""
     here = checkout.around_hook(os.getcwd(), run.env)
-    run.read_settings(here, run.ask_settings(here))
+    run.read_settings(here)
     tree = here.tree()
     if not tree:
         return  # nobody ever claimed anything here

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import checkout, git
+from synapse_git import checkout, git, settings
 from synapse_git.errors import CheckoutError
 
 TYPE_CHECKING = False
@@ -62,14 +62,14 @@ def _root(directory: str) -> str:
 
 def _open(root: str, env: Mapping[str, str]) -> Checkout | None:
     """The checkout at ``root`` with its settings, if the guard was put in. A submodule may have its superproject's."""
-    question = git.Question(["-C", root, "config", "-z", "--get-regexp", checkout.SETTINGS], env)
+    question = settings.question(env, "-C", root)
     here = checkout.around_hook(root, env)
     # What asks the hub is imported while Git is at work.
     from synapse_hooks import gate as gate
 
     status, output, _ = question.finish()
     if status <= 1 and here.outer is here:
-        here.settings = checkout.parse_settings(output)
+        here.settings = settings.parsed(output)
     # Whoever displaces hooks of Git's does not mean these.
     return here if here.installed() or here.outer.installed() else None
 
