@@ -144,20 +144,22 @@ def forget(git_dir: str) -> None:
 
 
 def _pin(path: str, owner: str, former: list[str]) -> list[str]:
-    """``path``, made if it is missing, and a link to it. A name of a link is never used for another file.
+    """``path``, made if it is missing, and what the name of a link to it has in addition, never used for another file.
+
+    A shell reads byte by byte, so the record is kept short.
 
     Raises:
         OSError: also when a grant removed ``path`` in between.
     """
     os.close(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600))
-    prefix = f"{path}.{owner}."
-    for link in former:
-        if link.startswith(prefix) and _same(path, link):
-            return [path, link]
-    link = prefix + os.urandom(6).hex()
-    os.link(path, link)
-    _sweep(prefix, (path, link))
-    return [path, link]
+    prefix = f".{owner}."
+    for pin in former:
+        if pin.startswith(prefix) and _same(path, path + pin):
+            return [path, pin]
+    pin = prefix + os.urandom(6).hex()
+    os.link(path, path + pin)
+    _sweep(path + prefix, (path, path + pin))
+    return [path, pin]
 
 
 def _sweep(prefix: str, kept: tuple[str, str]) -> None:

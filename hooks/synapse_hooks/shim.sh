@@ -39,8 +39,8 @@ recall() {
 	[ -z "${SYNAPSE_HUB-}" ] && [ -f "$record/judged" ] || return 1
 	{
 		read -r pid ends && [ "$pid" = "$PPID" ] && IFS= read -r start && IFS= read -r index &&
-			IFS= read -r tree && IFS= read -r tree_link &&
-			IFS= read -r shared && IFS= read -r shared_link
+			IFS= read -r tree && IFS= read -r tree_pin &&
+			IFS= read -r shared && IFS= read -r shared_pin
 	} <"$record/judged" && age && [ "$start" = "$since" ] && in_time
 }
 
@@ -74,8 +74,8 @@ content() {
 # That hook passed. Is it still the same index, and was nothing granted since?
 settled() {
 	recall && [ "${GIT_INDEX_FILE:-$index}" -ef "$record/judged-index" ] && same_age && unchanged &&
-		[ "$shared" -ef "$shared_link" ] || return 1
-	if [ -n "$tree" ]; then [ "$tree" -ef "$tree_link" ]; else [ ! -e "$record/worktree" ]; fi
+		[ "$shared" -ef "$shared$shared_pin" ] || return 1
+	if [ -n "$tree" ]; then [ "$tree" -ef "$tree$tree_pin" ]; else [ ! -e "$record/worktree" ]; fi
 }
 
 # Most often that settles it. A shell reads as it runs, so what is below costs these hooks nothing.
