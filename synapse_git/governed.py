@@ -67,4 +67,6 @@ def canonical(url: str) -> str:
     if scheme == "file":
         return rest
     host, slash, path = rest.partition("/")
-    return f"{host.rpartition('@')[2].partition(':')[0].lower()}{slash}{path}"
+    host = host.rpartition("@")[2].lower()
+    name = host.partition("]")[0].removeprefix("[") if host.startswith("[") else host.partition(":")[0]
+    return f"{name}{slash}{path.lstrip('/')}"

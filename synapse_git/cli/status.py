@@ -7,6 +7,7 @@ import os
 from synapse_git import client, equipment, explain, scope, switches
 from synapse_git.cli import glance, hosts, output, phrase, register, submodules, table
 from synapse_git.cli.verb import Option, Verb
+from synapse_git.errors import CheckoutError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def run(call: Call) -> int:
     if not call.json:
         call.agent()  # so that the hub can say whether something waits for it
     claims = client.claims(call.hub)
-    here = call.checkout_if_any()
+    here = _place(call)
     tree = here.tree() if here else ""
     reply = _worktrees(call, here, tree)
     worktrees = _as_they_stand(reply["worktrees"], call.env)
@@ -51,6 +52,18 @@ def run(call: Call) -> int:
     if here:
         _note_alone(here)
     return 0
+
+
+def _place(call: Call) -> Checkout | None:
+    """The checkout around, unless nobody knows which project it belongs to: what is held is shown all the same."""
+    here = call.checkout_if_any()
+    try:
+        if here:
+            here.namespace()
+    except CheckoutError as error:
+        output.message(f"note: {error}")
+        return None
+    return here
 
 
 def _worktrees(call: Call, here: Checkout | None, tree: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import sys
 from synapse_git import client, explain
 from synapse_git.cli import hosts, output, phrase, register, table, unshared
 from synapse_git.cli.verb import Argument, Option, Verb
-from synapse_git.errors import UsageError
+from synapse_git.errors import CheckoutError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ def init(call: Call) -> int:
     }
     reply = client.command(call.hub, "/v2/team/init", body, patience_s=_PATIENCE_S)
     told = reply.document
-    _enlist(call, told["namespace"])
     if call.json:
+        _enlist(call, told["namespace"])
         output.structure({"url": told["url"], "token": told["token"], "id": told["id"]})
         return 0
     if told["converted"]:
@@ -46,7 +46,7 @@ def init(call: Call) -> int:
         f"on each other machine, within ten minutes: synapse-git team join {told['url']}\n"
         f"and give it this token, which counts once: {told['token']}"
     )
-    _name_it(call, told["namespace"])
+    _enlist(call, told["namespace"])
     return 0
 
 
@@ -68,14 +68,14 @@ def join(call: Call) -> int:
     }
     reply = client.command(call.hub, "/v2/team/join", body, patience_s=_PATIENCE_S)
     told = reply.document
-    _enlist(call, told["namespace"])
     if call.json:
+        _enlist(call, told["namespace"])
         output.raw(reply.raw)
         return 0
     output.result(f"this hub, {told['id']}, asks {told['owner']} for claims in {told['namespace']} from now on")
     if told["converted"]:
         output.result(f"{told['owner']} has taken over what was held here: {', '.join(told['converted'])}")
-    _name_it(call, told["namespace"])
+    _enlist(call, told["namespace"])
     return 0
 
 
@@ -85,23 +85,28 @@ def _remotes(call: Call) -> list[str]:
     return here.remotes() if here else []
 
 
-def _name_it(call: Call, namespace: str) -> None:
-    """Say how this repository is told that it belongs there, if nothing tells it yet."""
+def _enlist(call: Call, namespace: str) -> None:
+    """Have the worktrees of this repository listed in ``namespace``, if that is theirs now: so they are watched.
+
+    Else say how it is told that it belongs there.
+    """
     here = call.checkout_if_any()
-    if here is not None and here.namespace() != namespace:
+    if here is None:
+        return
+    try:
+        belongs = here.namespace() == namespace
+    except CheckoutError as error:
+        output.message(f"note: {error}")
+        return
+    if belongs and here.outer.tree():
+        register.announce(call, here, call.agent())
+        register.siblings(call, here)
+    elif not belongs and not call.json:
         output.message(
             f"note: this repository does not belong to {namespace} yet, since no remote of it was named: "
             f"git config synapse.namespace {phrase.shell(namespace)}. What is held here goes on in it with the next "
             "claim, status or commit after that"
         )
-
-
-def _enlist(call: Call, namespace: str) -> None:
-    """Have the worktrees of this repository listed in ``namespace``, if that is theirs now: so they are watched."""
-    here = call.checkout_if_any()
-    if here is not None and here.outer.tree() and here.namespace() == namespace:
-        register.announce(call, here, call.agent())
-        register.siblings(call, here)
 
 
 def status(call: Call) -> int:
@@ -155,7 +160,7 @@ def leave(call: Call) -> int:
     if not told["told"]:
         output.message(
             f"note: {told['owner']} could not be told and still counts with this hub. Type there: "
-            f"synapse-git team remove {phrase.shell(told['namespace'])} HUB"
+            f"synapse-git team remove {phrase.shell(told['namespace'])} {phrase.shell(told['id'])}"
         )
     return 0
 

@@ -68,6 +68,21 @@ def test_what_the_owner_does_not_take_over_keeps_the_hub_out(strangers: tuple[Ho
     assert b.synapse("renew", "-t", "login", agent="ben").code == 0
 
 
+def test_who_cannot_tell_the_team_of_a_repository_hears_it_and_has_joined(
+    strangers: tuple[Host, Host, str, str],
+) -> None:
+    """Its remotes belong to two; and a token is not for the hub that made it."""
+    a, b, url, token = strangers
+    assert "lets another one in" in join(a, url, token).text
+    assert join(b, url, token).code == 0
+    b.done("git", "remote", "add", "fork", "https://host/me/api")
+    second = a.synapse("team", "init", "me/api", "--remote", "https://host/me/api", "--json").json()
+    joined = join(b, second["url"], second["token"])
+    assert joined.code == 0 and "asks a for claims in me/api" in joined.out and "git config" in joined.err, joined.text
+    shown = b.synapse("status")
+    assert shown.code == 0 and f"git config synapse.namespace {NAMESPACE}" in shown.err, shown.text
+
+
 def test_two_tasks_of_one_name_are_not_made_one(strangers: tuple[Host, Host, str, str]) -> None:
     """In two clones of one repository they were two; whoever joins says which stays."""
     _, b, url, token = strangers

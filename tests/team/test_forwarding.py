@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -363,3 +364,50 @@ def test_the_order_of_requests_is_known_for_as_long_as_they_can_arrive() -> None
     found = [order.overtaken(hub, (NAMESPACE, task), number, now) for hub, task, number, now in asked]
     assert found == [False, True, False, False, False]
     assert not order.overtaken("c", (NAMESPACE, "t9"), 1, 2.0 + FORWARD_DOUBT_SECONDS) and len(order) == 1
+
+
+def test_two_journals_that_speak_for_one_hub_are_noticed() -> None:
+    """A copied home: numbers go up and down. Late ones of one journal, and one that was put back once, are not that."""
+    step = FORWARD_DOUBT_SECONDS + 1
+    order = Sequence()
+    late = [order.forked("b", number, at) for number, at in ((50, 0.0), (48, 5.0), (51, step), (51, 3 * step))]
+    put_back = [order.forked("b", number, at) for number, at in ((20, 4 * step), (21, 5 * step), (60, 6 * step))]
+    copied = [order.forked("b", number, at) for number, at in ((22, 8 * step), (61, 8 * step), (23, 10 * step))]
+    assert (late, put_back, copied) == ([False] * 4, [False] * 3, [True, False, True])
+    assert not order.forked("c", 1, 10 * step)
+    assert not order.forked("b", 24, 10 * step + 3600)
+
+
+def test_a_hub_whose_home_was_copied_is_told_so(team: Pair) -> None:
+    """The copy, whose journal lies behind: it is refused as long as the other one speaks."""
+
+    async def asks(number: int) -> str:
+        request = asking({**CLAIM, "task_id": f"t{number}", "paths": [f"p{number}"]})
+        request.headers["synapse-order"] = str(number)
+        return await told(team, request, nonce=f"n{number}")
+
+    async def play() -> None:
+        assert [await asks(100)] == [""]
+        for number, expected in ((50, ""), (101, ""), (51, "NOT_AUTHORISED"), (102, "")):
+            team.a.rig.clock.at += FORWARD_DOUBT_SECONDS + 1
+            assert await asks(number) == expected, number
+
+    asyncio.run(play())
+
+
+def test_an_owner_that_cannot_write_its_journal_is_named(team: Pair) -> None:
+    """Else whoever hears of it would look at the disk of the wrong machine."""
+
+    async def play() -> None:
+        request = asking(CLAIM)
+        Signer("b", team.b.identity.key).sign(request, "a", now=WALL, nonce="n")
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1, hard))
+        try:
+            refused = msgspec.json.decode((await team.way.deliver(request)).body)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert refused["reason"] == "JOURNAL_UNAVAILABLE" and refused["detail"].startswith("a says: ")
+        assert refused["fix"].startswith("On a: ")
+
+    asyncio.run(play())

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from immutables import Map
 
+from synapse_git.governed import canonical
 from synapse_hub.core.team.state import Governed, Team
 from synapse_hub.federation.joining import Admission, CannotJoin, timely
 from synapse_hub.federation.names import addressed, claimed_by_other, from_peer, seen_by
@@ -94,3 +95,33 @@ def test_nobody_joins_with_a_clock_by_which_it_would_be_refused(now: float, word
         assert word and word in str(error) and error.reason == "EXPIRED" and "60 min" in str(error)
     else:
         assert not word
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "git@host:acme/api.git",
+        "https://host/acme/api",
+        "https://me:secret@HOST:8443/acme/api.git/",
+        "ssh://git@host:22/acme/api",
+        "git@host:/acme/api",
+        "https://host//acme/api",
+        "git://host/acme/api",
+    ],
+)
+def test_the_ways_to_one_repository_are_one(url: str) -> None:
+    """By ssh and by https, with a port or a name before it."""
+    assert canonical(url) == "host/acme/api"
+
+
+def test_ways_to_other_repositories_are_others() -> None:
+    """Addresses of numbers keep all of theirs; what looks like a directory is one."""
+    assert canonical("ssh://git@[fe80::1]:22/acme/api") == canonical("https://[FE80::1]/acme/api") == "fe80::1/acme/api"
+    others = [
+        "https://host/acme/api2",
+        "https://other/acme/api",
+        "git@host:me/api",
+        "/srv/host/acme/api",
+        "./host:acme/api",
+    ]
+    assert "host/acme/api" not in map(canonical, others)

@@ -5,8 +5,21 @@ A request may lie in the sockets of an owner that stands still, while its hub ha
 
 from __future__ import annotations
 
+import math
+
 from synapse_git.constants import FORWARD_DOUBT_SECONDS
 from synapse_hub.core.claim import TaskKey
+
+_FALLS_APART_S = 3600.0
+
+
+class _Voice:
+    """``number``: the last that counted, at the instant ``at``; ``fell_at``: when one that was lower did."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.at = 0.0
+        self.fell_at = -math.inf
 
 
 class Sequence:
@@ -14,6 +27,7 @@ class Sequence:
 
     def __init__(self) -> None:
         self._latest: dict[tuple[str, TaskKey], tuple[int, float]] = {}
+        self._voices: dict[str, _Voice] = {}
 
     def __len__(self) -> int:
         return len(self._latest)
@@ -24,6 +38,21 @@ class Sequence:
         latest, _ = self._latest.pop((hub, task), (0, 0.0))
         self._latest[hub, task] = (max(latest, number), now)
         return number < latest
+
+    def forked(self, hub: str, number: int, now: float) -> bool:
+        """Do two journals speak for ``hub``, and is this the one that lies behind?
+
+        Numbers of one journal rise. One that was put back to an earlier day falls once; of two that were one journal
+        they go up and down within the hour.
+        """
+        voice = self._voices.setdefault(hub, _Voice())
+        if number > voice.number:
+            voice.number, voice.at = number, now
+        elif number < voice.number and now > voice.at + FORWARD_DOUBT_SECONDS:
+            if now < voice.fell_at + _FALLS_APART_S:
+                return True
+            voice.number, voice.at, voice.fell_at = number, now, now
+        return False
 
     def _forget(self, now: float) -> None:
         """They lie in the order in which they came last."""

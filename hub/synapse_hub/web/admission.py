@@ -36,11 +36,18 @@ async def join(desk: Desk, request: Request) -> Response:
     _, body = await read(request, TeamJoinBody)
     own_client(request)
     from synapse_hub.federation import conversion, joining
+    from synapse_hub.federation.identity import fingerprint
 
     try:
         expected, secret = tickets.read(body.token.strip())
     except ValueError as error:
         raise Rejected("INVALID_REQUEST", f"that is no token: {error}", "Give it as team init printed it") from None
+    if expected == fingerprint(desk.team.identity.certificate):
+        raise Rejected(
+            "INVALID_REQUEST",
+            f"the token was made by this hub, {desk.team.id}, and lets another one in",
+            f"Type it on the other machine: synapse-git team join {body.url}",
+        )
     before = await _prepared(desk, body)
     application = _application(desk.team, before, secret)
     try:

@@ -116,6 +116,9 @@ def _told(desk: Desk, hub: str, request: Request, response: Response) -> Respons
     if response.media_type in ("application/json", PROBLEM_TYPE):
         document = msgspec.json.decode(response.body, type=dict[str, Any])
         told = retold(document, hub, lambda name: desk.team.seen_by(hub, name), spoken(request))
+        if told.get("reason") == "JOURNAL_UNAVAILABLE":
+            # Else whoever hears of it looks at the disk of another machine.
+            told |= {"detail": f"{desk.team.id} says: {told['detail']}", "fix": f"On {desk.team.id}: {told['fix']}"}
         response.body = msgspec.json.encode(told)
         response.headers["content-length"] = str(len(response.body))
     return response

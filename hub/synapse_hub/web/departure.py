@@ -21,14 +21,14 @@ from synapse_hub.web.team import change, own_client, part
 
 
 async def leave(desk: Desk, request: Request) -> Response:
-    """``POST /v2/team/leave``: be no part of a namespace any more: `{namespace, owner, told, ended}`.
+    """``POST /v2/team/leave``: be no part of a namespace any more: `{namespace, owner, told, ended, id}`.
 
     An owner that leaves frees it for itself alone, and for another that says it owns it. ``told``: does the owner know?
     ``ended``: the tasks that agents held there.
     """
     _, body = await read(request, TeamLeaveBody)
     own_client(request)
-    namespace = body.namespace
+    namespace, me = body.namespace, desk.team.id
     if namespace not in desk.team.settled.namespaces and namespace not in desk.hub.state.team.governed:
         raise Rejected("INVALID_REQUEST", f"this hub has no part in {namespace}", "See: synapse-git team status")
     entry = desk.team.settled.namespaces.get(namespace)
@@ -42,7 +42,8 @@ async def leave(desk: Desk, request: Request) -> Response:
     held = [claim for claim in desk.hub.state.claims.values() if claim.namespace == namespace]
     # Nobody would look for them there any more.
     ended += await _end(desk, held, f"{desk.team.id} left the team of {namespace}")
-    return answer.of(parted, namespace=namespace, owner=", ".join(owners), told=all(told), ended=sorted(ended))
+    whom = ", ".join(owners)
+    return answer.of(parted, namespace=namespace, owner=whom, told=all(told), ended=sorted(ended), id=me)
 
 
 def _rivals(desk: Desk, namespace: str) -> tuple[str, ...]:

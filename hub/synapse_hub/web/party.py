@@ -66,12 +66,18 @@ def _spoken(request: HTTPConnection, name: str) -> str:
 
 
 def in_order(desk: Desk, request: HTTPConnection, task: TaskKey) -> None:
-    """Raises: Rejected, where the hub that asks has asked something else for the task since."""
+    """Raises: Rejected, where the hub that asks has asked something else for the task since, or is two."""
     number = header(request, b"synapse-order") or ""
     if not number.isascii() or not number.isdigit() or len(number) > _DIGITS:
         return
-    hub = peer(request)
-    if hub and desk.order.overtaken(hub, task, int(number), desk.hub.now()):
+    hub, now = peer(request), desk.hub.now()
+    if hub and desk.order.forked(hub, int(number), now):
+        raise Rejected(
+            "NOT_AUTHORISED",
+            f"two hubs ask {desk.team.id} under the name of {hub}: its home was copied to another machine",
+            "On the copy: synapse-git hub stop, move its state directory away, and synapse-git team join URL anew",
+        )
+    if hub and desk.order.overtaken(hub, task, int(number), now):
         raise Rejected(
             "EXPIRED",
             f"{hub} has asked something else for task {task[1]} since this was sent",

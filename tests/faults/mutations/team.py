@@ -118,6 +118,8 @@ BREAKAGES = (
     broken("an overtaken request is forgotten at once", (SEQUENCE, "> now - FORWARD_DOUBT_SECONDS", "> now")),
     broken("an owner that comes back does not ask who took over", (EMBASSY, "if refresher is not None and not refresher.heard.is_set()", "if refresher is not None and refresher.heard.is_set()")),
     broken("what is claimed as a team begins stays behind", (TEAM_ROUTES, "_adopt(desk, namespace, _left_behind(desk, body, file, before))", "_adopt(desk, namespace, [])")),
+    broken("a copied home speaks as the first", (SEQUENCE, "if now < voice.fell_at + _FALLS_APART_S:", "if False:")),
+    broken("a hub that was put back is taken for a copy", (SEQUENCE, "self.fell_at = -math.inf", "self.fell_at = math.inf")),
     broken("one path for all may be wished for later in passing", (CONVERSION, "known.exclusion != entry.exclusion", "False")),
     broken("a key between hubs has to be plain", (KEY, "plain = key.isascii() and key.isprintable()", "plain = True")),
     broken("words for another hub name agents as here", (NAMING, "_reworded(told[member],", "str(told[member] or")),
