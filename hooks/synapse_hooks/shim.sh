@@ -68,7 +68,7 @@ unchanged() {
 }
 
 content() {
-	cksum <"${GIT_INDEX_FILE:-$1}" 2>/dev/null
+	{ cksum <"${GIT_INDEX_FILE:-$1}"; } 2>/dev/null
 }
 
 # That hook passed. Is it still the same index, and was nothing granted since?

@@ -33,6 +33,7 @@ QUICK = (
     "tests/unit/test_hooks_commits.py",
     "tests/unit/test_hooks_judged.py",
     "tests/unit/test_hooks_updates.py",
+    "tests/unit/shim",
     "tests/machine/test_core_machine.py",
     "tests/machine/test_talk_machine.py",
     "tests/machine/test_names_machine.py",
@@ -55,6 +56,7 @@ QUICK = (
     "tests/team/test_line.py",
     "tests/team/test_listening.py",
     "tests/team/test_relocation.py",
+    "tests/unit/test_checkout.py",
 )
 WHOLE = Breakage("nothing broken", ())
 _AT_ONCE = 2

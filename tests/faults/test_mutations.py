@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -19,14 +20,18 @@ def test_there_are_enough_breakages_and_each_has_a_name_of_its_own() -> None:
 
 @pytest.mark.parametrize("one", mutations.BREAKAGES, ids=lambda one: one.name)
 def test_a_breakage_fits_the_source(one: Breakage, tmp_path: Path) -> None:
-    """Its text stands there exactly once, and what comes out is Python."""
+    """Its text stands there exactly once, and what comes out is Python, or what a shell can read."""
     for edit in one.edits:
         target = tmp_path / edit.file
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text((tree.ROOT / edit.file).read_text())
     tree.apply(one, tmp_path)
     for edit in one.edits:
-        ast.parse((tmp_path / edit.file).read_text())
+        text = (tmp_path / edit.file).read_text()
+        if edit.file.endswith(".py"):
+            ast.parse(text)
+        else:
+            subprocess.run(["sh", "-n"], input=text, text=True, check=True)
 
 
 def test_the_search_tells_what_is_noticed_from_what_is_not() -> None:

@@ -166,3 +166,17 @@ def test_a_separate_git_dir_and_a_hook_s_environment_agree(box: Box, tmp_path: P
     tree = find(box, tmp_path / "work tree").tree(create=True)
     assert checkout.around_hook(str(tmp_path / "work tree"), box.env).tree() == tree
     assert os.path.exists(tmp_path / "gitdir/synapse/worktree")
+
+
+def test_another_checkout_of_a_submodules_repository(box: Box, top: Path) -> None:
+    """Seen from either, each belongs to its own tree and goes by its own settings."""
+    box.done("git", "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", box.init("../seed"), "lib")
+    inner, linked = top / "lib", top.parent / "linked"
+    box.done("git", "worktree", "add", "-q", linked, "-b", "side", cwd=inner)
+    box.done("git", "config", "synapse.namespace", "outer")
+    box.done("git", "config", "synapse.namespace", "inner", cwd=inner)
+    for here, other in ((inner, linked), (linked, inner)):
+        wanted = find(box, other)
+        found = checkout.beside(find(box, here), wanted.git_dir, box.env)
+        assert (found.root, found.prefix, found.namespace()) == (wanted.root, wanted.prefix, wanted.namespace())
+        assert found.tree(create=True) == wanted.tree()

@@ -145,7 +145,9 @@ def test_a_pid_that_is_used_again_is_not_settled(place: Place) -> None:
     """The same pid with another start is another process."""
     place.pinned().write(math.inf)
     lines = place.record.read_text().split("\n")
+    stamp = place.record.stat().st_mtime_ns
     place.record.write_text("\n".join([lines[0], lines[1] + "1", *lines[2:]]))
+    os.utime(place.record, ns=(stamp, stamp))
     assert not place.settled()
 
 

@@ -6,13 +6,14 @@ source, adapt it: `test_mutations.py` says which.
 
 from __future__ import annotations
 
-from tests.faults.mutations import core, edits, hooks, hub, talk, team
+from tests.faults.mutations import core, edits, hooks, hub, shim, talk, team
 from tests.faults.tree import Breakage
 
 BREAKAGES: tuple[Breakage, ...] = (
     *core.BREAKAGES,
     *hub.BREAKAGES,
     *hooks.BREAKAGES,
+    *shim.BREAKAGES,
     *edits.BREAKAGES,
     *talk.BREAKAGES,
     *team.BREAKAGES,

@@ -8,6 +8,7 @@ from tests.faults.tree import breakage as broken
 
 _HOOKS = "hooks/synapse_hooks/"
 CHANGES, COMMITS, UPDATES = (f"{_HOOKS}{name}.py" for name in ("changes", "commits", "updates"))
+CHECKOUT = "synapse_git/checkout.py"
 JUDGED, RUN, VERDICT = (f"{_HOOKS}{name}.py" for name in ("judged", "run", "verdict"))
 
 BREAKAGES = (
@@ -17,6 +18,8 @@ BREAKAGES = (
     broken("what a reflog knows is new", (COMMITS, '"--all", "--reflog",', '"--all",')),
     broken("what a branch knows is new", (COMMITS, '"--all", "--reflog",', '"--reflog",')),
     broken("what was fetched from here was made elsewhere", (COMMITS, "if len(fields) == 3 and not _from_here(fields[2], here)]", "if len(fields) == 3]")),
+    broken("a submodule is a tree of its own", (CHECKOUT, "checkout.inside(find(superproject, env))", "pass")),
+    broken("a worktree of a submodule goes by its superproject's settings", (CHECKOUT, "if here.outer is not here:  # those", "if here.outer is None:  # those")),
     broken("objects are what they stand for", (RUN, 'self.asking["GIT_NO_REPLACE_OBJECTS"] = "1"', "pass")),
     broken("only the checkout at hand is judged", (UPDATES, "names = os.listdir(linked) if os.path.isdir(linked) else []", "names: list[str] = []")),
     broken("a branch by another name is another one", (UPDATES, 'if not content.startswith(b"ref:"):', "if content:")),
