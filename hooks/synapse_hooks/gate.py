@@ -51,18 +51,18 @@ def _relist(change: Change, env: Mapping[str, str], here: Checkout) -> None:
 
 
 def _overridden(change: Change, refused: Refused | HubUnreachable, env: Mapping[str, str]) -> bool:
-    from synapse_hooks import override
-
-    reason = override.wanted(env)
+    reason = verdict.overriding(env)
     if not reason:
         return False
+    from synapse_hooks import override
+
     try:
         # A hub that hung just now may come to what it was asked yet, and would have it on record twice.
         where = override.record(change, reason, env, away=isinstance(refused, HubUnreachable))
     except OSError as error:
         say(f"the override cannot be recorded ({error.strerror}: {error.filename}), so it does not count")
         return False
-    say(f"{refused.reason} is overridden by {override.VARIABLE}, and {where}")
+    say(f"{refused.reason} is overridden by {verdict.OVERRIDE}, and {where}")
     return True
 
 

@@ -6,7 +6,7 @@ import time
 
 from synapse_git import explain, git, identity
 from synapse_git.errors import HubUnreachable
-from synapse_hooks import changes, commits, override, verdict
+from synapse_hooks import changes, commits, verdict
 from synapse_hooks.run import say
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ def note(run: Run, here: Checkout, old: str, new: str, *, quiet: bool = False) -
     ``quiet``: it was mentioned before.
     """
     tree = here.tree()
-    if not tree or override.wanted(run.env):
+    if not tree or verdict.overriding(run.env):
         return  # nobody ever claimed anything here; or what was overridden is on record under that name
     status, paths, _ = git.ask([*commits.BETWEEN, old, new, "--"], run.asking)
     if status or not paths:

@@ -19,13 +19,6 @@ if TYPE_CHECKING:
 
     from synapse_hooks.verdict import Change
 
-VARIABLE = "SYNAPSE_OVERRIDE"
-
-
-def wanted(env: Mapping[str, str]) -> str:
-    """The reason given for an override, '' if none is wanted: a blank reason is no reason."""
-    return env.get(VARIABLE, "").strip()
-
 
 def record(change: Change, reason: str, env: Mapping[str, str], *, away: bool = False) -> str:
     """Put on record that ``change`` goes in because of ``reason``; where it was written, in words.
@@ -37,16 +30,18 @@ def record(change: Change, reason: str, env: Mapping[str, str], *, away: bool = 
     """
     import json
 
+    # Under one name on every way, so that a hub that hangs now and goes on later has it on record once.
+    name = f"{time.time_ns()}-{os.urandom(8).hex()}"
     document = _document(change, reason)
     cut = "" if document["reason_text"] == reason else f" with the first {MAX_NOTE_BYTES} bytes of its reason"
-    if not away and _tell(json.dumps(document, ensure_ascii=False).encode(), env):
+    if not away and _tell(name, json.dumps(document, ensure_ascii=False).encode(), env):
         return f"it is on record{cut}"
     document["spooled_at"] = time.time()
-    path = _spool(json.dumps(document, ensure_ascii=False).encode(), env)
+    path = _spool(name, json.dumps(document, ensure_ascii=False).encode(), env)
     return f"it is recorded{cut} in {path} until the hub is back"
 
 
-def _tell(body: bytes, env: Mapping[str, str]) -> bool:
+def _tell(name: str, body: bytes, env: Mapping[str, str]) -> bool:
     """Did the hub take it?"""
     deadline = time.monotonic() + HOOK_DEADLINE_SECONDS
     try:
@@ -54,18 +49,19 @@ def _tell(body: bytes, env: Mapping[str, str]) -> bool:
         if line is None:
             return False
         with line:
-            return line.ask("POST", "/v2/overrides", [("Content-Type", "application/json")], body).status == 200
+            headers = [("Content-Type", "application/json"), ("Idempotency-Key", name)]
+            return line.ask("POST", "/v2/overrides", headers, body).status == 200
     except HubUnreachable:
         return False
 
 
-def _spool(body: bytes, env: Mapping[str, str]) -> str:
+def _spool(name: str, body: bytes, env: Mapping[str, str]) -> str:
     """Write ``body`` so that it survives a crash of the machine; its path."""
     state = address.state_dir(env)
     directory = state + "/overrides"
     for needed in (state, directory):
         os.makedirs(needed, mode=0o700, exist_ok=True)
-    path = f"{directory}/{time.time_ns()}-{os.urandom(4).hex()}.json"
+    path = f"{directory}/{name}.json"
     descriptor = os.open(path + ".draft", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(descriptor, "wb") as file:
         file.write(body)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from synapse_git import explain, scope
-from synapse_hooks.override import VARIABLE
+from synapse_hooks.verdict import OVERRIDE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def unknown(error: HubUnreachable, around: Circumstances) -> str:
 
 
 def _on_record(operation: Operation) -> str:
-    return f'Or go ahead, on record:  {VARIABLE}="why" {operation.again}'
+    return f'Or go ahead, on record:  {OVERRIDE}="why" {operation.again}'
 
 
 def _leave_out(conflicts: list[Any], around: Circumstances) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     # Namespace, tree, paths, and the policy on what no claim covers.
     Part = tuple[str, str, bytes, str]
 
+OVERRIDE = "SYNAPSE_OVERRIDE"
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/@")
 
 
@@ -59,6 +60,11 @@ class Change:
             # What a merge only brings along needs no claim of whoever merges; one in either tree is enough.
             parts.append((self.namespace, self.tree, self.shared, self.unclaimed))
         return [part for part in parts if part[2] and (part[0] or part[1])]
+
+
+def overriding(env: Mapping[str, str]) -> str:
+    """The reason for which a change goes in whatever is said against it, '' if none is given: a blank one is none."""
+    return env.get(OVERRIDE, "").strip()
 
 
 def ask(change: Change, env: Mapping[str, str]) -> str:
@@ -117,6 +123,8 @@ def _judge(line: Line, change: Change, part: Part, env: Mapping[str, str], *, mo
         headers.append(("Synapse-Unclaimed", unclaimed))
     if change.claims:
         headers.append(("Synapse-Claim", "1"))
+    if overriding(env):
+        headers.append(("Synapse-Overriding", "1"))
     if moved:
         headers.append(("Synapse-Moved", "1"))
     answer = line.ask("POST", "/v2/guard", headers, paths)

@@ -8,11 +8,13 @@ from collections.abc import Callable
 
 from synapse_git.protocol.body import Malformed, parse
 from synapse_git.protocol.guard import OverrideBody
-from synapse_hub.core.commands import AnyCommand
+from synapse_hub.core.commands import AnyCommand, Keyed
+from synapse_hub.core.commands.guard import RecordOverride
 from synapse_hub.core.outcome import Decided
 from synapse_hub.hub import Answered
-from synapse_hub.web.desk import Rejected
-from synapse_hub.web.guard import override_command
+from synapse_hub.web.desk import Rejected, agent_name
+from synapse_hub.web.overrides import command_of
+from synapse_hub.web.party import of_user
 
 log = logging.getLogger("synapse_hub")
 
@@ -20,7 +22,8 @@ log = logging.getLogger("synapse_hub")
 def ingest(directory: str, transact: Callable[[AnyCommand], Answered]) -> int:
     """Record what waits in ``directory``, oldest first; how many. A file goes when it is on record, never before.
 
-    A file that cannot be understood is kept as ``….rejected``.
+    Each goes by its name as it would by an idempotency key: what the hub was told as well, or had recorded when it was
+    killed, is not recorded again. A file that cannot be understood is kept as ``….rejected``.
     """
     try:
         names = sorted(name for name in os.listdir(directory) if name.endswith(".json"))
@@ -30,8 +33,7 @@ def ingest(directory: str, transact: Callable[[AnyCommand], Answered]) -> int:
     for name in names:
         path = os.path.join(directory, name)
         try:
-            with open(path, "rb") as file:
-                command = override_command(parse(file.read(), OverrideBody))
+            command = _read(path)
         except (Malformed, Rejected) as error:
             log.warning("override %s cannot be read (%s); kept as %s.rejected", name, error, name)
             os.replace(path, path + ".rejected")
@@ -40,3 +42,11 @@ def ingest(directory: str, transact: Callable[[AnyCommand], Answered]) -> int:
             os.unlink(path)
             recorded += 1
     return recorded
+
+
+def _read(path: str) -> Keyed | RecordOverride:
+    """Raises: Malformed, Rejected."""
+    with open(path, "rb") as file:
+        body = parse(file.read(), OverrideBody)
+    key = os.path.basename(path).removesuffix(".json")
+    return command_of(body, agent_name(body.agent), of_user(os.geteuid()), key)

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
+import socket
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
+from synapse_git.address import address_file
 from synapse_git.constants import HOOK_DEADLINE_SECONDS
 from tests.box import Box
 from tests.hooking import allowed, claim, refused
@@ -139,3 +145,61 @@ def test_an_override_beside_a_hub_that_hangs_is_on_record_once(box: Box, held: P
     time.sleep(0.2)
     assert len(_overrides(box)) == 1
     assert "was refused" not in box.done("synapse-git", "log")
+
+
+def test_a_hub_that_stops_while_it_is_told_of_an_override_has_it_once(box: Box, held: Path) -> None:
+    """It is told by the hook, finds the same in a file when it goes on, and its holder hears of one commit."""
+    pid = box.hub_pid()
+    address = Path(address_file(str(box.state)))
+    with relay(address, pid):
+        ended = allowed(box.git("commit", "-qam", "x", agent="ana", env=WHY))
+    assert "until the hub is back" in ended.err
+    os.kill(pid, signal.SIGCONT)
+    deadline = time.monotonic() + 10
+    while list((box.state / "overrides").iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert len(_overrides(box)) == 1
+    letters = box.done("synapse-git", "inbox", "--agent", "bob", "--json")
+    assert letters.count("went over your claim") == 1 and "was refused" not in letters
+
+
+@contextmanager
+def relay(address: Path, pid: int) -> Iterator[None]:
+    """Clients meet the hub by a way on which it is stopped as soon as it has an override to record."""
+    hub = address.read_text()
+    way = Path(hub.strip()).with_name("way.sock")
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(way))
+    way.chmod(0o600)
+    address.write_text(f"{way}\n")
+    listener.listen()
+
+    def carry() -> None:
+        with suppress(OSError):
+            while True:
+                near, _ = listener.accept()
+                far = socket.socket(socket.AF_UNIX)
+                far.connect(hub.strip())
+                with near, far:
+                    _carry(near, far, pid)
+
+    thread = threading.Thread(target=carry, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        address.write_text(hub)
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join(10)
+        listener.close()
+
+
+def _carry(near: socket.socket, far: socket.socket, pid: int) -> None:
+    while True:
+        for ready in select.select([near, far], [], [])[0]:
+            data = ready.recv(65536)
+            if data.startswith(b"POST /v2/overrides "):
+                os.kill(pid, signal.SIGSTOP)
+            if not data:
+                return
+            (far if ready is near else near).sendall(data)

@@ -31,6 +31,7 @@ QUICK = (
     "tests/unit/test_record.py",
     "tests/unit/test_hooks_changes.py",
     "tests/unit/test_hooks_commits.py",
+    "tests/unit/test_hooks_gate.py",
     "tests/unit/test_hooks_judged.py",
     "tests/unit/test_hooks_updates.py",
     "tests/unit/shim",

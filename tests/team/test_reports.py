@@ -90,6 +90,16 @@ def test_it_is_in_the_journal_until_it_is_told(team: Pair) -> None:
     assert len(told(team)) == 1 and owed(team) == 0
 
 
+def test_a_hook_s_own_report_of_it_is_taken_whoever_grants_there(team: Pair) -> None:
+    """It went in: a hub that must not grant in the namespace has it on record, and once."""
+    body = OverrideBody(agent="ben", namespace=NAMESPACE, worktree="wt:1", paths=["src/a.py"], reason_text="it burns")
+    for _ in range(2):
+        answer = asyncio.run(team.b.ask("/v2/overrides", msgspec.to_builtins(body), idempotency_key="k"))
+        assert answer.status_code == 200
+        team.b.rig.clock.at += 100
+    assert owed(team) == 1
+
+
 def test_what_the_owner_cannot_take_does_not_keep_the_rest_back(team: Pair) -> None:
     """A report that is refused for what it says is done with; one whose hub may not ask at present waits."""
 

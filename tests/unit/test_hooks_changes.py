@@ -73,6 +73,6 @@ def test_an_override_of_very_many_paths_names_directories() -> None:
 
 def test_a_blank_reason_is_no_override() -> None:
     """Setting the variable is not enough; it has to say something."""
-    assert override.wanted({}) == ""
-    assert override.wanted({"SYNAPSE_OVERRIDE": "  "}) == ""
-    assert override.wanted({"SYNAPSE_OVERRIDE": " why "}) == "why"
+    assert verdict.overriding({}) == ""
+    assert verdict.overriding({"SYNAPSE_OVERRIDE": "  "}) == ""
+    assert verdict.overriding({"SYNAPSE_OVERRIDE": " why "}) == "why"

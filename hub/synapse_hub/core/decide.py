@@ -164,8 +164,12 @@ def _decide_name(state: State, command: NameCommand, now: float) -> Outcome:
 
 
 def _decide_keyed(state: State, keyed: Keyed, now: float) -> Outcome:
-    """Spec: INV-CR-1. The first answer of an applied command is given again; refusals are decided anew."""
-    if refusal := forbidden(state.team, keyed.command.namespace):
+    """Spec: INV-CR-1. The first answer of an applied command is given again; refusals are decided anew.
+
+    What is put on record happened, whoever grants there.
+    """
+    evidence = isinstance(keyed.command, RecordOverride)
+    if not evidence and (refusal := forbidden(state.team, keyed.command.namespace)):
         return refusal
     known = state.answers.get((keyed.sender, keyed.verb, keyed.key))
     if known is not None and near(known[0], now, IDEMPOTENCY_RETENTION_SECONDS):

@@ -32,6 +32,7 @@ class Abroad:
         self._peer = peer
         self._question = question
         self._principal = principal(request)
+        self._overriding = "synapse-overriding" in request.headers
         self._team = desk.hub.state.team
         self._now, self._wall, self._boot_id = desk.hub.now(), time.time(), boot_id()
         trees = dict.fromkeys(("", question.worktree))
@@ -70,7 +71,8 @@ class Abroad:
             body = {"verdict": "allow", "conflicts": [], "unclaimed": [], "unclaimed_total": 0}
             headers = {"Synapse-Verdict": "allow", "Synapse-Covered": f"{min(self._touched.values(), default=0.0):.3f}"}
             return answer.document(body, verdict.seq, verdict.now, headers)
-        more = {name: "1" for name, wanted in (("synapse-claim", claims), ("synapse-query", asking)) if wanted}
+        wishes = {"synapse-claim": claims, "synapse-query": asking, "synapse-overriding": self._overriding}
+        more = {name: "1" for name, wanted in wishes.items() if wanted}
         question = self._question
         if claims and desk.team.exclusion(question.namespace) == "repository":
             question = msgspec.structs.replace(question, worktree="")

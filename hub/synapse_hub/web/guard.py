@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from synapse_git import scope
 from synapse_git.constants import MAX_PATH_BYTES
 from synapse_git.errors import InvalidScope
-from synapse_git.protocol.body import finite
-from synapse_git.protocol.guard import GuardBody, OverrideBody
+from synapse_git.protocol.guard import GuardBody
 from synapse_git.protocol.path import PATHS_TYPE, from_wire
 from synapse_hub.core.claim import tree_key
 from synapse_hub.core.commands.claims import ClaimEdit, ExtendLeases
-from synapse_hub.core.commands.guard import RecordOverride
 from synapse_hub.core.guard import Question, Verdict
 from synapse_hub.core.outcome import Decided
 from synapse_hub.web import answer
 from synapse_hub.web.abroad import Abroad
-from synapse_hub.web.desk import Desk, Rejected, agent_name, label, read, read_capped, remark, session
+from synapse_hub.web.desk import Desk, Rejected, label, read, read_capped, session
 from synapse_hub.web.edits import intend
-from synapse_hub.web.key import keyed
-from synapse_hub.web.party import named, owner, peer, principal
+from synapse_hub.web.party import named, owner, principal
 
 _ACTIONS = ("edit", "commit", "merge", "push", "ref")
 _UNCLAIMED = ("allow", "warn", "refuse")
@@ -105,7 +100,11 @@ async def _answered(desk: Desk, request: Request, trial: Trial, edited: list[str
 
 
 async def _record_refusal(desk: Desk, request: Request, verdict: Verdict) -> None:
-    """Unless the asker has stopped waiting for a hub that was stopped: it may have gone in, with a reason on record."""
+    """Unless it goes in all the same, with a reason that will be on record; as it may where the asker has stopped
+    waiting for a hub that was stopped.
+    """
+    if "synapse-overriding" in request.headers:
+        return
     await asyncio.sleep(_LINE_END_S)
     if await request.is_disconnected():
         return
@@ -239,37 +238,3 @@ def _question(desk: Desk, request: Request) -> Question:
 
 def _percent(text: str) -> str:
     return unquote(text, errors="replace")
-
-
-async def override(desk: Desk, request: Request) -> Response:
-    """``POST /v2/overrides``"""
-    raw, body = await read(request, OverrideBody)
-    command = msgspec.structs.replace(override_command(body), agent=named(desk, request, body.agent))
-    if peer(request):
-        owner(desk, request, body.namespace)
-        return answer.of(await desk.transact(keyed(request, "override", raw, command)))
-    answered = await desk.transact(command)
-    # It went in whatever the owner says to it; those concerned hear of it from there.
-    desk.embassy.report()
-    return answer.of(answered)
-
-
-def override_command(body: OverrideBody) -> RecordOverride:
-    """Raises: Rejected."""
-    reason = remark(body.reason_text, "reason_text")
-    if not reason or not reason.strip():
-        raise Rejected("INVALID_REQUEST", "an override needs a reason", 'Give one: SYNAPSE_OVERRIDE="why" git commit …')
-    spooled = finite(body.spooled_at, math.nan)
-    try:
-        paths = tuple(scope.normalise(from_wire(path)) for path in body.paths)
-    except InvalidScope as error:
-        raise Rejected("INVALID_SCOPE", str(error)) from None
-    return RecordOverride(
-        agent=agent_name(body.agent),
-        namespace=label(body.namespace, "namespace"),
-        worktree=label(body.worktree, "worktree"),
-        action=body.action,
-        paths=paths,
-        reason_text=reason,
-        spooled_at=None if math.isnan(spooled) else spooled,
-    )

@@ -8,12 +8,12 @@ from starlette.requests import Request
 
 from synapse_hub.core.commands import Keyed
 from synapse_hub.core.commands.claims import FamilyCommand
-from synapse_hub.core.commands.guard import RecordForeignEdit, RecordOverride
+from synapse_hub.core.commands.guard import RecordForeignEdit
 from synapse_hub.web.desk import Rejected, header
 from synapse_hub.web.party import principal
 
 _LONGEST = 255
-Once = FamilyCommand | RecordOverride | RecordForeignEdit
+Once = FamilyCommand | RecordForeignEdit
 
 
 def given_key(request: Request) -> str:

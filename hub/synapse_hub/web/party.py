@@ -31,6 +31,11 @@ def principal(request: HTTPConnection) -> str:
     uid = request.scope.get(PEER)
     if uid is None:
         raise Rejected("NOT_AUTHORISED", "the connection does not say who is asking", "Use the hub's Unix socket")
+    return of_user(uid)
+
+
+def of_user(uid: int) -> str:
+    """The principal of a user of this machine."""
     return f"uid:{uid}"
 
 

@@ -9,9 +9,10 @@ from tests.faults.tree import breakage as broken
 _HOOKS = "hooks/synapse_hooks/"
 CHANGES, COMMITS, UPDATES = (f"{_HOOKS}{name}.py" for name in ("changes", "commits", "updates"))
 CHECKOUT = "synapse_git/checkout.py"
-JUDGED, RUN, VERDICT = (f"{_HOOKS}{name}.py" for name in ("judged", "run", "verdict"))
+GATE, JUDGED, RUN, VERDICT = (f"{_HOOKS}{name}.py" for name in ("gate", "judged", "run", "verdict"))
 
 BREAKAGES = (
+    broken("a hub that is silent is told of the override as well", (GATE, "away=isinstance(refused, HubUnreachable)", "away=False")),
     broken("a merge hides what its parents bring", (COMMITS, '_IN_TREE, _IN_SHARED = "-m", "-c"', '_IN_TREE, _IN_SHARED = "-c", "-c"')),
     broken("a merge is everybody's edit in a shared tree", (COMMITS, '_IN_TREE, _IN_SHARED = "-m", "-c"', '_IN_TREE, _IN_SHARED = "-m", "-m"')),
     broken("what an update drops is not changed", (COMMITS, "differing & (in_tree | dropped)", "differing & in_tree")),

@@ -11,7 +11,9 @@ ARCHIVE, JOURNAL, MARK, RECORD, RESTART, SNAPSHOT, SQLITE = (
     f"hub/synapse_hub/journal/{name}.py"
     for name in ("archive", "journal", "mark", "record", "restart", "snapshot", "sqlite")
 )
-DESK, KEY, ROUTES = (f"hub/synapse_hub/web/{name}.py" for name in ("desk", "key", "claims"))
+DESK, GUARD, KEY, OVERRIDES, ROUTES = (
+    f"hub/synapse_hub/web/{name}.py" for name in ("desk", "guard", "key", "overrides", "claims")
+)
 PROTOCOL = "synapse_git/protocol/body.py"
 
 BREAKAGES = (
@@ -79,5 +81,11 @@ BREAKAGES = (
     broken("a name may be blank", (DESK, "if not text.strip() or not text.isprintable()", "if not text.isprintable()")),
     broken("a name may hold anything", (DESK, "if not text.strip() or not text.isprintable()", "if not text.strip()")),
     broken("any depth is parsed", (PROTOCOL, "            if depth > MAX_JSON_DEPTH:", "            if depth > 9_999_999:")),
+    broken("whoever hung up was refused", (GUARD, "if await request.is_disconnected():", "if not request:")),
+    broken("refusals leave nothing", (GUARD, 'if "synapse-overriding" in request.headers:', "if request.headers:")),
+    broken("an override is a refusal as well", (GUARD, 'if "synapse-overriding" in request.headers:', "if not request.headers:")),
+    broken("an override told twice is two", (OVERRIDES, "if not key:", "if key:")),
+    broken("an override told late is another", (OVERRIDES, "msgspec.structs.replace(body, spooled_at=None)", "body")),
+    broken("a file that a killed hub left is another override", ("hub/synapse_hub/spool.py", "of_user(os.geteuid()), key)", 'of_user(os.geteuid()), "")')),
     broken("unknown fields are passed over", (PROTOCOL, "frozen=True, forbid_unknown_fields=True, kw_only=True):\n    \"\"\"Base of all", 'frozen=True, kw_only=True):\n    """Base of all')),
 )  # fmt: skip

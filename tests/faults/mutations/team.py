@@ -7,8 +7,8 @@ from __future__ import annotations
 from tests.faults.tree import breakage as broken
 
 HUB, WAITING = (f"hub/synapse_hub/{name}.py" for name in ("hub", "waiting"))
-ADOPTION, CLAIMS, GUARD, MAIL, MESSAGES, STATE = (
-    f"hub/synapse_hub/core/{name}.py" for name in ("adoption", "claims", "guard", "mail", "messages", "state")
+ADOPTION, CLAIMS, DECIDE, GUARD, MAIL, MESSAGES, STATE = (
+    f"hub/synapse_hub/core/{name}.py" for name in ("adoption", "claims", "decide", "guard", "mail", "messages", "state")
 )
 TEAM_DECIDE, TEAM_STATE, TRANSFER = (f"hub/synapse_hub/core/team/{name}.py" for name in ("decide", "state", "transfer"))
 (
@@ -93,6 +93,7 @@ BREAKAGES = (
     broken("a report goes with the process", (SNAPSHOT, "list(state.team.owed.items())", "[]"), (STATE, "team=owing(state.team, state.seq + 1, event)", "team=state.team")),
     broken("a report is told again", (REPORTER, 'f"report-{number}-{report.at!r}"', "secrets.token_hex(8)"), (REPORTER, "import asyncio\n", "import asyncio\nimport secrets\n")),
     broken("a report is done with unheard", (REPORTER, "return reply.reason not in _PASSING", "return True")),
+    broken("an override waits for whoever grants", (DECIDE, "if not evidence and (refusal", "if (refusal")),
     broken("an override is nobody else's business", (GUARD, "else [event, *owed(state.team, command, now)]", "else [event]")),
     broken("a foreign edit is nobody else's business", ("hub/synapse_hub/core/foreign.py", "() if command.quarantine else owed", "() if command else owed")),
     broken("a new owner does not tell itself", (REPORTER, "await self._transact(told_here(report))", "pass")),
