@@ -186,7 +186,7 @@ def _read(path: str) -> dict[str, str]:
         found = content.read(path, MAX_FILE_BYTES + 1)
         if len(found) > MAX_FILE_BYTES:
             raise CheckoutError(f"{path} is over {MAX_FILE_BYTES} bytes. Make it shorter")
-        text = found.decode()
+        text = found.decode("utf-8-sig")  # editors of Windows begin a file with a mark
         document = loads(text)
     except OSError as error:
         raise CheckoutError(f"cannot read {path}: {error.strerror}. Make it a file that can be read") from error

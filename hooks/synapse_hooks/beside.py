@@ -38,6 +38,11 @@ class Hook:
         shim = shims.read(self.path)
         return shim.kept if shim and os.path.lexists(f"{self._directory}/{shim.kept}") else ""
 
+    def chained(self) -> bool:
+        """Does a hook of others run after ours? One that is not executable is passed over, as Git does."""
+        kept = self.kept()
+        return bool(kept) and os.access(f"{self._directory}/{kept}", os.X_OK)
+
     def install(self) -> bool:
         """Put ours in place, or bring it up to date; was that a change?
 

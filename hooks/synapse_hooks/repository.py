@@ -89,7 +89,7 @@ class Repository:
     def chained(self, mode: str) -> list[str]:
         """The hooks of others that run after ours, as they are called."""
         if mode == "hooks":
-            return [hook.path for hook in self.hooks() if hook.kept()]
+            return [hook.path for hook in self.hooks() if hook.chained()]
         if mode != "include":
             return []
         displaced = self.displaced() or self.hooks_dir

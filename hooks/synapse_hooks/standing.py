@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-_WORDS = {"foreign": "another tool's", "broken": "not executable, or starts a program that is gone"}
+_WORDS = {"foreign": "another tool's", "broken": "not executable, or of an installation that is gone"}
 
 
 def status(cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
@@ -75,4 +75,10 @@ def _complaint(repository: Repository, mode: str, states: Mapping[str, str], als
         return "husky is in this project, and would lead Git past it"
     if also not in ("", "current"):
         states = {**states, "what Git would find in its configuration": also}
-    return ", ".join(f"{name} is {_WORDS.get(state, state)}" for name, state in states.items() if state != "current")
+    alike = dict[str, list[str]]()
+    for name, state in states.items():
+        alike.setdefault(_WORDS.get(state, state), []).append(name)
+    alike.pop("current", None)
+    return "; ".join(
+        f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} {words}" for words, names in alike.items()
+    )

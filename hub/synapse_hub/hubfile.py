@@ -91,7 +91,7 @@ def read(directory: str) -> HubFile | None:
         raise HubFileBroken(f"{path} is over {_MAX_BYTES} bytes")
     text = ""
     try:
-        text = raw.decode()
+        text = raw.decode("utf-8-sig")  # editors of Windows begin a file with a mark
         return parse(text)
     except UnicodeDecodeError as error:
         raise HubFileBroken(f"{path} is not UTF-8. Write it anew") from error

@@ -150,9 +150,10 @@ def _doubt(here: Checkout, paths: tuple[str, ...]) -> None:
     missing = [path for path in paths if not os.path.lexists(f"{root}/{path}")]
     if missing and not here.folds():
         output.message(f"note: not there yet: {phrase.listed(missing)}")
-        if any(sign in path for path in missing for sign in "*?["):
+        if any(sign in path for path in missing for sign in "*?[") or any(path[0] == ":" for path in missing):
             output.message(
-                "note: * ? [ stand for themselves in a claim. To hold all of a directory, claim the directory"
+                "note: * ? [ and a leading : stand for themselves in a claim. To hold all of a directory, claim the "
+                "directory"
             )
     if links := [path for path in paths if os.path.isdir(f"{root}/{path}") and os.path.islink(f"{root}/{path}")]:
         output.message(

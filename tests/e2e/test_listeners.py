@@ -268,6 +268,8 @@ def test_the_file_reads_back_as_written(tmp_path: Path) -> None:
         more.write("# ours\n")
     hubfile.write(str(tmp_path), file)
     assert (tmp_path / "hub.toml.before").read_text().endswith("# ours\n")
+    (tmp_path / "hub.toml").write_bytes("\ufeff".encode() + (tmp_path / "hub.toml").read_bytes())
+    assert hubfile.read(str(tmp_path)) == file  # as an editor of Windows saves it
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,11 @@ def test_gits_configuration_decides(tmp_path: Path) -> None:
     assert found.release_on("login") == found.release_on(policy.AUTOMATIC + "1") == "merge"
 
 
+def test_the_tracked_file_may_come_from_windows(tmp_path: Path) -> None:
+    """With a mark at its beginning, and a carriage return at the end of each line."""
+    assert _of(tmp_path, '\ufeff[guard]\r\nunclaimed = "refuse"\r\n').unclaimed == "refuse"
+
+
 def test_the_tracked_file_tightens(tmp_path: Path) -> None:
     """What it says counts where it is stricter than what holds without it."""
     found = _of(
