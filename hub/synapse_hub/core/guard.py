@@ -55,6 +55,7 @@ class Verdict:
         trees = [("", shared)] + ([(question.worktree, own)] if question.worktree else [])
         self._sights = [(worktree, overlap.Sight(tree, question.agent)) for worktree, tree in trees if tree.owners]
         self._impostor = impostor(state, question.agent, question.session, now)
+        self._relations: dict[str, bool] = {}
         self._changed: dict[TaskKey, list[str]] = {}
         self._totals: dict[TaskKey, int] = {}
         self._listed = listed
@@ -72,16 +73,17 @@ class Verdict:
             for worktree, sight in self._sights:
                 foreign, own = sight.at(path if worktree else comparable("", [path])[0])
                 for key in foreign:
-                    if not self._live(key):
+                    claim = self._state.claims[key]
+                    if not claim.live(self.now):
                         continue
-                    if self._related(key):
-                        covered = covered or not self._passes_on(key, path)
+                    if self._related(claim.owner):
+                        covered = covered or not self._passes_on(claim, path)
                     else:
                         found[key] = None
                         if len(found) >= MAX_NAMED_CONFLICTS:
                             break
                 for key in own:
-                    if self._live(key):
+                    if self._state.claims[key].live(self.now):
                         covered = True
                         self._touched.add(key)
             if found or self._impostor:
@@ -91,19 +93,17 @@ class Verdict:
                 if len(self.unclaimed) < self._listed:
                     self.unclaimed.append(path)
 
-    def _related(self, key: TaskKey) -> bool:
-        """Is it a claim of a subagent of the asker's, or of whom the asker works for?"""
-        agent, owner = self.question.agent, self._state.claims[key].owner
-        return acts_for(agent, owner) or acts_for(owner, agent)
+    def _related(self, owner: str) -> bool:
+        """Is it a subagent of the asker's, or whom the asker works for?"""
+        if (known := self._relations.get(owner)) is None:
+            agent = self.question.agent
+            known = self._relations[owner] = acts_for(agent, owner) or acts_for(owner, agent)
+        return known
 
-    def _passes_on(self, key: TaskKey, path: str) -> bool:
+    def _passes_on(self, claim: Claim, path: str) -> bool:
         """May a subagent's edit take over ``path`` from the claim, so that its siblings keep off?"""
-        claim = self._state.claims[key]
         takes = self.question.action == "edit" and acts_for(claim.owner, self.question.agent)
         return takes and claim.task_id.startswith(AUTOMATIC) and to_wire(path) in claim.paths
-
-    def _live(self, key: TaskKey) -> bool:
-        return self._state.claims[key].live(self.now)
 
     def _note_refused(self, path: str, found: Iterable[TaskKey]) -> None:
         self.paths_total += 1

@@ -112,6 +112,8 @@ class Sight:
         own = own_above + self._own(child)
         if not foreign(child, self._agent):
             return foreign_above, own
+        if not child.children:
+            return foreign_above + tuple(_here(child, self._agent)), own
         return chain(foreign_above, others(child, ROOT, self._agent)), own
 
     def _top(self) -> tuple[Node | None, tuple[TaskKey, ...], tuple[TaskKey, ...]]:
