@@ -327,3 +327,12 @@ def test_a_bug_in_the_writer_ends_the_hub_instead_of_leaving_everyone_waiting(
     assert told.wait(10)
     hub._writer.join(10)
     log.close()
+
+
+def test_inv_ll_1_a_claim_of_ones_own_that_is_over_covers_nothing() -> None:
+    """At the instant of its expiry a path is unclaimed again, also for whoever held it."""
+    state = after(State(), take(ttl_s=60.0), 0.0)
+    for now, unclaimed in ((59.9, 0), (60.0, 1)):
+        verdict = Verdict(state, Question("ana", "", "wt:1", "commit", "refuse"), now)
+        verdict.judge(["src/a.py"])
+        assert (verdict.unclaimed_total, len(verdict.to_extend())) == (unclaimed, 0 if unclaimed else 1)
