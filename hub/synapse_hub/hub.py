@@ -27,11 +27,13 @@ from synapse_hub.core.events import AnyEvent
 from synapse_hub.core.events.claims import ClaimGranted, ClaimReleased, LeaseExpired, TaskHandedOff
 from synapse_hub.core.events.team import (
     ClaimForwarded,
+    ForwardSettled,
     NamespaceCeded,
     NamespaceFreed,
     NamespaceGoverned,
     OwnershipContested,
     ReceiptEnded,
+    ReceiptKept,
 )
 from synapse_hub.core.outcome import Outcome, Refusal
 from synapse_hub.core.state import State, apply_all
@@ -54,6 +56,10 @@ _SWEEP_CHUNK = 500
 # Old rows are forgotten a chunk at a time: after a moment without requests, or after so many batches.
 _TIDY_PAUSE_S = 0.05
 _TIDY_AFTER_BATCHES = 32
+# What another hub answered need not be on the disk before this goes on: the intent is there, and while it stands
+# without this, nothing counts on the answer. It is synced with the next commit, or after a moment without one.
+_SETTLING = (ForwardSettled, ReceiptKept)
+_SYNC_PAUSE_S = 0.1
 # Events after which somebody who waits may get what it waits for.
 _FREEING = (ClaimReleased, LeaseExpired, TaskHandedOff, ClaimGranted, NamespaceCeded)
 
@@ -119,6 +125,7 @@ class Hub:
         self._freed = False
         self._untidied = 0
         self._suspect_batch = ""
+        self._unsynced = journal.synced_seq < state.seq
         self._writer = threading.Thread(target=self._run, name="writer", daemon=True)
 
     @property
@@ -203,6 +210,8 @@ class Hub:
                 self._transact_batch(tickets)
             elif tickets:
                 self._refuse(tickets)
+            elif self._unsynced and self.granting:
+                self._sync()
             if not self.granting:
                 self._recover()
             self._sweep()
@@ -243,6 +252,8 @@ class Hub:
             return _RECOVER_S
         if self._snapshots.more:
             return _TIDY_PAUSE_S
+        if self._unsynced:
+            return _SYNC_PAUSE_S
         due = [at for at in (self._due.next_at(), self._room.next_at()) if at is not None]
         if not due:
             return None
@@ -265,7 +276,9 @@ class Hub:
         batch = uuid.uuid4().hex
         try:
             if events:
-                self._journal.append(events, batch, candidate.epoch)
+                durable = not all(isinstance(event, _SETTLING) for event in events)
+                self._journal.append(events, batch, candidate.epoch, durable=durable)
+                self._unsynced = not durable
             elif probe:
                 self._journal.probe()
         except StoreError:
@@ -277,6 +290,16 @@ class Hub:
         for ticket, answer in zip(tickets, answers, strict=True):
             self._answer(ticket, answer)
         self.tally.batch(time.monotonic() - began)
+
+    def _sync(self) -> None:
+        try:
+            self._journal.sync()
+        except StoreError:
+            log.exception("the journal failed; granting stops until it is recovered")
+            self._suspect_batch = uuid.uuid4().hex
+            return
+        self._unsynced = False
+        self._on_publish([])  # it may be shown to others from now on
 
     def _answer(self, ticket: _Ticket, answer: Answered) -> None:
         """Reply, or let a refused claim that has patience wait."""
@@ -329,7 +352,7 @@ class Hub:
             return
         log.warning("the journal is recovered; the batch in doubt was %scommitted", "" if committed else "not ")
         self._due = DueLeases(state)
-        self._suspect_batch = ""
+        self._suspect_batch, self._unsynced = "", False
         self._freed = True  # the batch in doubt may have ended what somebody waits for
         self._state = state
         self._on_grant([*state.trees, *((namespace, "") for namespace in state.team.governed)])

@@ -58,6 +58,7 @@ QUICK = (
     "tests/team/test_listening.py",
     "tests/team/test_relocation.py",
     "tests/unit/test_checkout.py",
+    "tests/team/test_settlement.py",
 )
 WHOLE = Breakage("nothing broken", ())
 _AT_ONCE = 2

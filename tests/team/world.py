@@ -1,7 +1,8 @@
 """A team in one process: pure cores, a network of messages, clocks that drift and jump. Every choice is drawn.
 
-Two edges and an owner. A core's journal is a list with a synced mark: a crash cuts back to the mark. True time is known
-to the world alone. After every step it is checked that no receipt covers a path which, in truth, another agent holds.
+Two edges and an owner. A core's journal is a list with a synced mark, to which the end of its machine cuts it back.
+True time is known to the world alone. After every step it is checked that no receipt covers a path which, in truth,
+another agent holds.
 """
 
 from __future__ import annotations
@@ -100,8 +101,9 @@ class Machine:
         return outcome
 
     def crash(self, *, reboot: bool = False) -> None:
-        """Lose what was not synced, and everything in memory."""
-        del self._journal[self._synced :]
+        """Lose everything in memory, and, with the machine, what was not synced."""
+        if reboot:
+            del self._journal[self._synced :]
         self.state = apply_all(State(), self._journal)
         self.boots += reboot
 
@@ -319,9 +321,9 @@ class World:
             ended = outcome.reason == "NOT_HELD"
         elif not isinstance(command, ReleaseClaim) and not self.old_news(outcome):
             document = self.told(edge, outcome.answer)
-            edge.do(receipt(document, {"seq": seq, "now": now}, sent, "uid:1", key), self.true)
+            edge.do(receipt(document, {"seq": seq, "now": now}, sent, "uid:1", key), self.true, sync=False)
             return
-        edge.do(SettleForward(namespace=NAMESPACE, task_id=task, key=key, ended=ended), self.true)
+        edge.do(SettleForward(namespace=NAMESPACE, task_id=task, key=key, ended=ended), self.true, sync=False)
 
     def told(self, edge: Edge, document: dict[str, Any]) -> dict[str, Any]:
         return {**document, "owner": str(document["owner"]).removeprefix(edge.name + "/")}

@@ -113,6 +113,12 @@ class Journal:
             raise StoreError(f"writing the mark beside {self.path}: {error}") from error
         self._mark = mark
 
+    def sync(self) -> None:
+        """Bring to the disk what was appended without. Raises: StoreError."""
+        self._store.probe()
+        mark = self._mark
+        self._advance(Mark(self.hub_id, self.incarnation, self._seq, mark.epoch, self._head.hex(), mark.turn + 1))
+
     def sync_mark(self) -> None:
         """Bring the mark to the disk. Raises: OSError."""
         self._mark_file.sync()

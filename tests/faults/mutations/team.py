@@ -121,6 +121,8 @@ BREAKAGES = (
     broken("what is claimed as a team begins stays behind", (TEAM_ROUTES, "_adopt(desk, namespace, _left_behind(desk, body, file, before))", "_adopt(desk, namespace, [])")),
     broken("a copied home speaks as the first", (SEQUENCE, "if now < voice.fell_at + _FALLS_APART_S:", "if False:")),
     broken("a hub that was put back is taken for a copy", (SEQUENCE, "self.fell_at = -math.inf", "self.fell_at = math.inf")),
+    broken("an intent is sent before it is on the disk", (HUB, "_SETTLING = (ForwardSettled, ReceiptKept)", "_SETTLING = (ClaimForwarded, ForwardSettled, ReceiptKept)")),
+    broken("what was not synced is never shown", (HUB, "elif self._unsynced and self.granting:", "elif False:")),
     broken("one path for all may be wished for later in passing", (CONVERSION, "known.exclusion != entry.exclusion", "False")),
     broken("a key between hubs has to be plain", (KEY, "plain = key.isascii() and key.isprintable()", "plain = True")),
     broken("words for another hub name agents as here", (NAMING, "_reworded(told[member],", "str(told[member] or")),
