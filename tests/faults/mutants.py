@@ -28,6 +28,7 @@ QUICK = (
     "tests/unit/test_writes.py",
     "tests/watch/test_quarantine.py",
     "tests/unit/test_binding.py",
+    "tests/unit/test_hooks_include.py",
     "tests/unit/test_record.py",
     "tests/unit/test_hooks_changes.py",
     "tests/unit/test_hooks_commits.py",

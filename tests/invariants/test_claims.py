@@ -244,3 +244,20 @@ def test_inv_me_5_a_renewal_is_charged_to_who_renews(tmp_path: Path) -> None:
         rig.answer(take("t1"))
         rig.answer(take("t1", principal="uid:2", paths=("other",)))
         assert {name: list(held) for name, held in rig.hub.state.by_principal.items()} == {"uid:2": [("", "t1")]}
+
+
+def test_leases_of_a_clock_gone_wild_keep_what_was_left_of_them(tmp_path: Path) -> None:
+    """A machine that once stood decades ahead must not hold paths for decades, nor let go of what is held."""
+    wild, right = FakeClock(4_000_000_000.0), FakeClock(1_800_000_000.0)
+    with running(tmp_path, wild) as rig:
+        rig.answer(take("old", "ana", ("a",), ttl_s=600.0))
+        wild.at += 100.0
+        rig.answer(take("new", "ana", ("b",), ttl_s=600.0))
+    with running(tmp_path, right) as rig:
+        right.at += 499.0
+        assert rig.reason(take("t", "ben", ("a",))) == "SCOPE_CONFLICT"
+        right.at += 1.0
+        rig.answer(take("t", "ben", ("a",)))
+        assert rig.reason(take("u", "ben", ("b",))) == "SCOPE_CONFLICT"
+        right.at += 100.0
+        rig.answer(take("u", "ben", ("b",)))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from synapse_git import address, binding
-from synapse_git.errors import HubUnreachable
+from synapse_git import address, binding, record
+from synapse_git.errors import CheckoutError, HubUnreachable
 
 
 @pytest.fixture
@@ -64,3 +64,16 @@ def test_the_same_hub_is_written_down_once(bound: tuple[str, dict[str, str], dic
         binding.confirm(stray, common_dir, hub_id)
         found = binding.read(common_dir)
         assert found and found.state == address.state_dir(state)
+
+
+@pytest.mark.parametrize("left", [b"", b"nonsense", b"\0\0", b"/state\0\0/socket", b"\x001f\0"])
+def test_what_names_no_hub_is_no_binding(bound: tuple[str, dict[str, str], dict[str, str]], left: bytes) -> None:
+    """Without an id or a place the second copy is read, and without that nobody guesses."""
+    common_dir, usual, stray = bound
+    first, second = (Path(copy) for copy in record.copies(common_dir, binding.NAME))
+    first.write_bytes(left)
+    assert address.state_dir(binding.under(stray, common_dir)) == address.state_dir(usual)
+    for copy in (first, second):
+        copy.write_bytes(left)
+    with pytest.raises(CheckoutError):
+        binding.under(stray, common_dir)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synapse_git.errors import CheckoutError
-from synapse_hooks import configfile, configured, include
+from synapse_hooks import configfile, configured, include, whole
 
 ENV = {"HOME": "/home/ana", "XDG_DATA_HOME": '/home/ana/with "quotes" \\ and more'}
 LINES = st.sampled_from(
@@ -87,6 +87,17 @@ def test_a_lock_that_stays_is_respected(tmp_path: Path, monkeypatch: pytest.Monk
         include.switch_on(str(file), include.config(ENV))
     assert file.read_text() == "[core]\n"
     assert (tmp_path / "config.lock").exists()
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_a_lock_of_ours_that_was_killed_is_taken_away(tmp_path: Path, written: bool) -> None:
+    """Before it had renamed its draft or after, the lock is another name of that file."""
+    file, draft = tmp_path / "config", tmp_path / ("config" if written else f"config{whole.DRAFT}")
+    file.write_text("[core]\n")
+    draft.touch()
+    os.link(draft, tmp_path / "config.lock")
+    assert include.switch_on(str(file), include.config(ENV))
+    assert os.listdir(tmp_path) == ["config"]
 
 
 def test_a_lock_that_goes_is_waited_for(tmp_path: Path) -> None:
