@@ -21,12 +21,15 @@ _DEADLINE_S = 0.5
 def note(run: Run, here: Checkout, old: str, new: str, *, quiet: bool = False) -> None:
     """The files of ``here`` go from commit ``old`` to ``new``. Changes what others hold? Then that is on record.
 
+    A ``new`` of zeros is that of a branch without a commit, where no files are.
+
     Only claims in this very checkout count: what others hold in a shared tree, they have in checkouts of their own.
     ``quiet``: it was mentioned before.
     """
     tree = here.tree()
     if not tree or verdict.overriding(run.env):
         return  # nobody ever claimed anything here; or what was overridden is on record under that name
+    new = new if new.strip("0") else changes.empty_tree(run.asking)
     status, paths, _ = git.ask([*commits.BETWEEN, old, new, "--"], run.asking)
     if status or not paths:
         return

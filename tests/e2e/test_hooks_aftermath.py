@@ -189,6 +189,7 @@ def moved(box: Box, repo: Path) -> Path:
         ["merge", "-q", "--ff-only", "side"],
         ["checkout", "-q", "side"],
         ["switch", "-q", "--detach", "side"],
+        ["switch", "-q", "--orphan", "fresh"],
         ["reset", "-q", "--hard", "side"],
         ["rebase", "-q", "side"],
         ["pull", "-q", "--ff-only", ".", "side"],
@@ -213,6 +214,7 @@ def test_what_moves_under_its_holder_is_on_record(box: Box, moved: Path, command
     "command",
     [
         ["checkout", "-q", "-b", "other"],
+        ["checkout", "-q", "--orphan", "fresh"],
         ["checkout", "-q", "--", "src/b.py"],
         ["reset", "-q", "--soft", "side"],
         ["worktree", "add", "-q", "../linked", "side"],
