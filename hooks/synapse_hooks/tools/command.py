@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from synapse_hooks.tools.shell import Command, Token
+    from synapse_hooks.tools.stash import Stash
     from synapse_hooks.tools.sweep import Sweep
 
 _MOST_FITTING = 10_000
@@ -34,7 +35,7 @@ def written(command: str, cwd: str) -> list[str]:
     return read(command, cwd)[0]
 
 
-def read(command: str, cwd: str) -> tuple[list[str], list[Sweep]]:
+def read(command: str, cwd: str) -> tuple[list[str], list[Sweep | Stash]]:
     """As `written`, and what else Git would throw away."""
     found = _Reading(os.environ.get("HOME", ""))
     found.read(command, cwd)
@@ -66,7 +67,7 @@ class _Reading:
 
     def __init__(self, home: str, depth: int = 0) -> None:
         self.paths: dict[str, None] = {}
-        self.sweeps: list[Sweep] = []
+        self.sweeps: list[Sweep | Stash] = []
         self._home = home
         self._depth = depth
         self._nested = False  # in a block, which may or may not run

@@ -6,6 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from synapse_hooks.tools.stash import Stash
     from synapse_hooks.tools.sweep import Sweep
 
 # Moments.
@@ -35,7 +36,7 @@ class Occasion:
         self.subagent = subagent
         self.cwd = cwd
         self.paths: list[str] = []
-        self.sweeps: list[Sweep] = []
+        self.sweeps: list[Sweep | Stash] = []
         self.commanded = False
 
     def edits(self, *paths: str) -> Occasion:

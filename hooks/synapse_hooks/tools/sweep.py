@@ -1,57 +1,46 @@
-"""Git commands that change whatever is changed below some directory, or in a stash: what that is, Git is asked for."""
+"""Git commands that change whatever is changed below some directory: what that is, Git is asked for."""
 
 from __future__ import annotations
 
 import os
 
 from synapse_git import git
+from synapse_hooks.tools import stash
+from synapse_hooks.tools.stash import Stash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 _OTHER_CHECKOUTS = frozenset(("-b", "-B", "-p", "-d", "-t", "--orphan", "--patch", "--detach", "--track"))
-_DIFFERENCE = ("diff-tree", "-r", "-z", "--no-renames", "--name-only")
-_TREE = ("ls-tree", "-r", "-z", "--name-only", "--full-tree")
 _STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all")
 
 
 class Sweep:
-    """``spec``: what goes, as a pathspec for ``cwd``; ``untracked``: files unknown to Git go, instead of changes;
-    ``stash``: the files in that one come, instead.
-    """
+    """``spec``: what goes, as a pathspec for ``cwd``; ``untracked``: files unknown to Git go, instead of changes."""
 
-    __slots__ = ("cwd", "spec", "stash", "untracked")
+    __slots__ = ("cwd", "spec", "untracked")
 
-    def __init__(self, cwd: str, spec: str = ":/", *, untracked: bool = False, stash: str = "") -> None:
+    def __init__(self, cwd: str, spec: str = ":/", *, untracked: bool = False) -> None:
         self.cwd = cwd
         self.spec = spec
         self.untracked = untracked
-        self.stash = stash
 
-    def found(self, env: Mapping[str, str]) -> Iterator[bytes]:
-        """The paths, relative to the top of the checkout; none where Git does not tell."""
-        if self.stash:
-            came = git.Question(["-C", self.cwd, *_TREE, f"{self.stash}^3"], env)
-            yield from self._listed([*_DIFFERENCE, f"{self.stash}^1", self.stash], env)
-            failed, unknown, _ = came.finish()
-            yield from () if failed else unknown.split(b"\0")[:-1]
-            return
+    def found(self, env: Mapping[str, str]) -> list[bytes]:
+        """The absolute paths; none where Git does not tell."""
+        top = git.Question(["-C", self.cwd, "rev-parse", "--show-toplevel"], env)
         mode = "--untracked-files=" + ("all" if self.untracked else "no")
-        for entry in self._listed([*_STATUS, mode, "--", self.spec], env):
-            if (entry[:2] == b"??") == self.untracked:
-                yield entry[3:]
-
-    def _listed(self, arguments: Sequence[str], env: Mapping[str, str]) -> list[bytes]:
-        status, listed, _ = git.ask(["-C", self.cwd, *arguments], env)
-        return [] if status else listed.split(b"\0")[:-1]
+        status, listed, _ = git.ask(["-C", self.cwd, *_STATUS, mode, "--", self.spec], env)
+        failed, root, _ = top.finish()
+        entries = [] if status or failed else listed.split(b"\0")[:-1]
+        return [root[:-1] + b"/" + entry[3:] for entry in entries if (entry[:2] == b"??") == self.untracked]
 
 
-def read(words: Sequence[str], cwd: str) -> tuple[list[str], list[Sweep]]:
+def read(words: Sequence[str], cwd: str) -> tuple[list[str], list[Sweep | Stash]]:
     """The files, and the sweeps, of ``git WORDS`` in ``cwd``; '' for a word that does not stand for itself."""
     verb, options, named = words[0], *_split(words[1:])
-    if verb == "stash" and words[1:2] in (["pop"], ["apply"]):
-        return [], [Sweep(cwd, stash=stash)] if (stash := _stash(named[1:])) else []
+    if verb == "stash" and (moved := stash.read(named, cwd)):
+        return [], [moved]
     whole, untracked, given = False, False, [*named]
     if verb == "checkout" and not _OTHER_CHECKOUTS.intersection(options):
         whole = bool({"-f", "--force"}.intersection(options)) and "--" not in words
@@ -75,12 +64,6 @@ def read(words: Sequence[str], cwd: str) -> tuple[list[str], list[Sweep]]:
     trees = [name for name in there if untracked or _several(os.path.join(cwd, name), name)]
     files = [os.path.join(cwd, name) for name in there if name not in trees]
     return files, [Sweep(cwd, name, untracked=untracked) for name in trees]
-
-
-def _stash(named: Sequence[str]) -> str:
-    """The one that is named, or the last; '' for what is not a number, or not certain."""
-    number = (named[0] if named else "0").removeprefix("stash@{").removesuffix("}")
-    return f"stash@{{{number}}}" if number.isascii() and number.isdigit() and len(named) < 2 else ""
 
 
 def _several(path: str, name: str) -> bool:
@@ -110,13 +93,7 @@ def _forced(options: Iterable[str]) -> bool:
     return ("f" in letters or "--force" in long) and "n" not in letters and "--dry-run" not in long
 
 
-def swept(sweeps: Iterable[Sweep], env: Mapping[str, str]) -> list[str]:
+def swept(sweeps: Iterable[Sweep | Stash], env: Mapping[str, str]) -> list[str]:
     """The absolute paths of what would go or come; nothing where Git does not tell."""
-    clean, found = git.scrubbed(env), list[str]()
-    for one in sweeps:
-        top = git.Question(["-C", one.cwd, "rev-parse", "--show-toplevel"], clean)
-        paths = list(one.found(clean))
-        failed, root, _ = top.finish()
-        if not failed:
-            found += [os.fsdecode(root.rstrip(b"\n") + b"/" + path) for path in paths]
-    return found
+    clean = git.scrubbed(env)
+    return [os.fsdecode(path) for one in sweeps for path in one.found(clean)]

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from tests.faults.tree import breakage as broken
 
-COMMAND, COPIES, DIFF, SEARCH, SHELL, STARTER, SWEEP, TARGETS = (
+COMMAND, COPIES, DIFF, SEARCH, SHELL, STARTER, STASH, SWEEP, TARGETS = (
     f"hooks/synapse_hooks/tools/{name}.py"
-    for name in ("command", "copies", "diff", "search", "shell", "starter", "sweep", "targets")
+    for name in ("command", "copies", "diff", "search", "shell", "starter", "stash", "sweep", "targets")
 )
 ANNOUNCEMENTS, MENTIONS = (f"hub/synapse_hub/{name}.py" for name in ("announcements", "mentions"))
 ATTRIBUTION = "hub/synapse_hub/core/attribution.py"
@@ -79,8 +79,10 @@ BREAKAGES = (
     broken("lines of a hunk are names", (DIFF, "            _skip(lines, line)\n", "            pass\n")),
     broken("a patch that does not fit is applied", (DIFF, "if all(found) else []", "if found else []")),
     broken("a search that asks for more is read", (SEARCH, "if not known or not value.certain", "if not value.certain")),
-    broken("a stash brings nothing", (SWEEP, 'in (["pop"], ["apply"])', 'in (["drop"],)')),
-    broken("files that Git did not know stay in a stash", (SWEEP, "yield from () if failed else unknown", "yield from () if unknown else unknown")),
+    broken("a stash brings nothing", (STASH, 'comes=verb != "drop"', "comes=False")),
+    broken("files that Git did not know stay in a stash", (STASH, ' + self._ask((*_TREE, f"{name}^3"), env)', "")),
+    broken("a stash of another worktree is anybody's", (STASH, "*filter(None, [roots.get(_branch(said[number]))])", "*here")),
+    broken("a stash that is only applied is taken away", (STASH, 'goes=verb != "apply"', "goes=True")),
     broken("messages are mentioned with every edit", (MENTIONS, "return seq > before", "return True")),
     broken("what was mentioned is never forgotten", (MENTIONS, "len(self._told) > _MOST", "not self._told")),
     broken("Git's other checkout is this one", (COMMAND, "here is None or self._another_checkout or", "here is None or")),
