@@ -114,10 +114,11 @@ def owned_private(directory: str) -> bool:
 def generation_file(state: str, namespace: str, tree: str) -> str:
     """A file that the hub removes whenever it grants in that tree (``tree`` '': the namespace's shared one).
 
-    A hook makes it before it asks; while the same inode stands there, what the hook was told still holds.
+    A hook makes it before it asks; while the same inode stands there, what the hook was told still holds. Two names may
+    share one: then it is asked more often than it has to be.
     """
     label = tree or namespace
-    plain = label.replace(":", "-")
+    plain = label.replace(":", "-").replace("/", "-").replace(".", "-").replace("_", "-")
     if len(plain) > 64 or not plain.replace("-", "").isalnum() or not plain.isascii():
         plain = _short(label) + _short(label + "\0")
     return f"{state}/generations/{'tree' if tree else 'shared'}-{plain}"

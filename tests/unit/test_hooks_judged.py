@@ -6,6 +6,7 @@ import math
 import os
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -235,3 +236,11 @@ def test_both_ways_of_telling_a_start_differ_between_processes() -> None:
 def test_the_command_is_found_behind_options(command: list[str], verb: str) -> None:
     """What Git was asked to do stands behind options that may have values."""
     assert process.subcommand(command) == verb
+
+
+def test_a_commit_in_a_team_loads_no_library_for_digests() -> None:
+    """Its import takes as long as the interpreter's whole start; names of usual namespaces are spelled out."""
+    code = "from synapse_git import address; print(address.generation_file('s', 'acme/api', ''))\n"
+    code += "import sys; print('hashlib' in sys.modules, len(address.generation_file('s', 'é' * 99, '')))"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told == "s/generations/shared-acme-api\nFalse 37\n"
