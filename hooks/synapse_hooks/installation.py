@@ -25,7 +25,8 @@ _BACKSTOP = ("reference-transaction",)
 def install(cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
     """Guard the repository around ``cwd`` in all its worktrees; what was done, as a JSON document.
 
-    ``mode`` (`Repository.mode`), ``hooks_dir``, ``written`` (files), ``chained`` (hooks of others), ``changed``.
+    ``mode`` (`Repository.mode`), ``hooks_dir``, ``written`` (files), ``chained`` (hooks of others), ``changed``,
+    ``silenced`` (`Repository.silenced`).
 
     Raises:
         CheckoutError: it cannot be guarded; the text says what to do.
@@ -103,6 +104,7 @@ def _report(repository: Repository, mode: str, written: list[str]) -> dict[str, 
         "hooks_dir": repository.directory(mode),
         "written": written,
         "chained": repository.chained(mode),
+        "silenced": repository.silenced(),
         "changed": bool(written),
     }
 

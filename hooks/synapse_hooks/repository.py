@@ -75,6 +75,11 @@ class Repository:
         ]
         return os.path.join(self.root, found[-1]) if found else ""
 
+    def silenced(self) -> str:
+        """What ``core.hooksPath`` names that can hold no hooks, so that somebody has switched them off; else ''."""
+        named = self.displaced()
+        return named if os.path.lexists(named) and not os.path.isdir(named) else ""
+
     def mode(self) -> str:
         """Where Git finds its hooks here: ``include``, ``hooks``, or '' for a directory that is not ours to fill."""
         found = hookspath.settings(self.root, self.env)

@@ -28,6 +28,7 @@ _READING = ("inbox", "ack")
 def run(argv: Sequence[str], env: Mapping[str, str]) -> int:
     """Carry out a command line, program name first. Never raises."""
     json = "--json" in argv
+    output.stand_in()
     try:
         try:
             status = _dispatch(argv, env)
@@ -97,7 +98,7 @@ def _bug(bug: Exception, env: Mapping[str, str], *, json: bool) -> int:
         if json:
             output.structure(output.failed("", text))
         output.settle()
-    except OSError:
+    except (OSError, output.Unwritable):
         pass  # nobody can be told
     return EXIT_BUG
 

@@ -70,6 +70,11 @@ def _say(report: dict[str, Any], here: Checkout, chosen: str) -> None:
     lines = [f"{done} in {here.root}{_and_inside(report)}: commits of what another agent holds are refused"]
     if chained := report.get("chained"):
         lines.append(f"hooks that were here keep running after it: {', '.join(map(os.path.basename, chained))}")
+    if silenced := report.get("silenced"):
+        lines.append(
+            f"hooks were switched off here (core.hooksPath is {scope.show(silenced)}): the guard runs all the same, no "
+            "other hook does. As before again: synapse-git uninstall"
+        )
     if chosen:
         lines.append(f"who works here is {chosen} unless somebody says otherwise")
     lines.append("try: synapse-git claim PATH   then: synapse-git status   and, when done: synapse-git release")

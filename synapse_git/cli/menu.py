@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from synapse_git import __version__
-from synapse_git.cli import catalogue
+from synapse_git.cli import catalogue, output
 from synapse_git.cli.verb import EVERYWHERE, Argument, Option, Verb
-from synapse_git.errors import EXIT_USAGE, UsageError
+from synapse_git.errors import EXIT_OUTPUT, EXIT_USAGE, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,6 +65,9 @@ def parse(argv: Sequence[str], env: Mapping[str, str]) -> Parsed | int:
         return EXIT_USAGE
     except click.UsageError as wrong:
         raise UsageError(_explained(wrong, program)) from wrong
+    except OSError as error:
+        output.lose(sys.stdout, error)
+        return EXIT_OUTPUT
     except click.Abort:
         raise KeyboardInterrupt from None
     return found if isinstance(found, tuple) else int(found or 0)

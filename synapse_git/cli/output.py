@@ -65,6 +65,14 @@ def terminal(stream: TextIO | None, env: Mapping[str, str]) -> bool:
     return stream is not None and stream.isatty() and env.get("TERM") != "dumb"
 
 
+def stand_in() -> None:
+    """Where the process was started with standard output closed, have what is written there fail as it comes to be
+    written out, so that work is done to its end; what is opened later does not take its place.
+    """
+    if sys.stdout is None:
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")  # noqa: SIM115 - for good
+
+
 def settle() -> None:
     """Push out what is buffered. A reader that left has seen enough; that is no error.
 
@@ -79,10 +87,10 @@ def settle() -> None:
         except BrokenPipeError:
             abandon(stream)
         except OSError as error:
-            _lose(stream, error)
+            lose(stream, error)
 
 
-def _lose(stream: TextIO, error: OSError) -> None:
+def lose(stream: TextIO, error: OSError) -> None:
     """What was to be written cannot be. Raises: Unwritable, where it was the answer."""
     abandon(stream)
     if stream is sys.stdout:
@@ -108,4 +116,4 @@ def _write(stream: TextIO | None, text: str) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        _lose(stream, error)
+        lose(stream, error)

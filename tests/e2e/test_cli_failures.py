@@ -180,12 +180,15 @@ def test_a_bug_whose_log_cannot_be_written_is_still_one_line(box: Box) -> None:
     assert "Traceback" not in ended.stderr
 
 
-def test_closed_output_is_no_error(box: Box) -> None:
-    """With stdout or stderr closed the command still does its work."""
+@pytest.mark.parametrize(("closing", "code"), [(">&-", 74), ("2>&-", 0), (">&- 2>&-", 74), ("<&-", 0)])
+def test_with_its_streams_closed_a_command_does_its_work(box: Box, closing: str, code: int) -> None:
+    """It says by its exit status that nobody had the answer; where there was none to give, all is as ever."""
     box.cwd = box.init()
-    for closing in (">&-", "2>&-", ">&- 2>&-", "<&-"):
-        ended = box.run("sh", "-c", f"synapse-git claim -t t src --agent ana {closing}")
-        assert ended.code == 0, closing
+    ended = box.run("sh", "-c", f"synapse-git claim -t t src --agent ana {closing}")
+    assert ended.code == code
+    assert ("cannot be written: Bad file descriptor" in ended.err) == (closing == ">&-")
+    held = box.run("sh", "-c", f"synapse-git claim -t t2 src --agent ben {closing}")
+    assert held.code == 1
 
 
 def test_a_terminal_that_knows_ascii_only_is_served(box: Box) -> None:
@@ -334,7 +337,7 @@ def test_help_is_a_word_too(box: Box, words: list[str], shown: str) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a disk without space")
-@pytest.mark.parametrize("words", [["status"], ["status", "--json"], ["hub", "status"]])
+@pytest.mark.parametrize("words", [["status"], ["status", "--json"], ["hub", "status"], ["--version"], ["claim", "-h"]])
 def test_an_answer_that_cannot_be_written_is_exit_74(box: Box, words: list[str]) -> None:
     """Said in a line, whether the disk is found to be full as the answer is written or at the end."""
     box.done("synapse-git", "hub", "start")

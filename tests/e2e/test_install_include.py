@@ -297,3 +297,16 @@ def test_a_directory_with_a_line_break_is_refused(box: Box, bare: Path) -> None:
     ended = run(box, "install")
     assert ended.code == 4 and "line break" in ended.json()["error"]
     assert picture(bare / ".git") == before
+
+
+def test_hooks_that_were_switched_off_are_mentioned(box: Box, bare: Path) -> None:
+    """Whoever did that hears that the guard runs all the same, and gets its own back by uninstalling."""
+    box.done("git", "config", "core.hooksPath", "/dev/null")
+    before = (bare / ".git/config").read_bytes()
+    said = box.done("synapse-git", "install")
+    assert "hooks were switched off here (core.hooksPath is /dev/null)" in said
+    claim(box, "bob", "src/b.py")
+    _edit(box, "changed")
+    refused(box.git("commit", "-qam", "x", agent="ana"), "src/b.py")
+    box.done("synapse-git", "uninstall")
+    assert (bare / ".git/config").read_bytes() == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
 import os
@@ -54,6 +55,9 @@ def test_what_another_claimed_is_refused_before_it_is_edited(box: Box, project: 
         assert "synapse-git claim --wait" in reason
     assert before(session, project / "src/b.py", "edit") == FREE
     assert held(box) == {identity.alias("claude", "s1"): ["src/b.py"]}
+    marked = codecs.BOM_UTF8 + json.dumps(session.payload("edit", path=str(project / "src/a.py"))).encode()
+    (ended,) = session.fire("PreToolUse", marked, "Edit")
+    assert "src/a.py is held by ana" in ended.out and ended.err == ""
 
 
 def test_a_path_below_the_home_directory_may_begin_with_a_tilde(box: Box, project: Path) -> None:

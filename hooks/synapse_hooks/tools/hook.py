@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 HARNESSES = ("claude", "codex", "gemini", "cursor", "copilot", "opencode")
 PASSED, NOT_UNDERSTOOD = 0, 1
+# Some shells and runtimes begin each text in UTF-8 with it.
+_MARK = b"\xef\xbb\xbf"
 
 
 def dialect(harness: str) -> Dialect:
@@ -37,7 +39,7 @@ def main(harness: str = "", event: str = "", *_: str) -> int:
         return NOT_UNDERSTOOD
     speaks = dialect(harness)
     try:
-        payload = document.read(_read_all())
+        payload = document.read(_read_all().removeprefix(_MARK))
         if not isinstance(payload, dict):
             raise occasion.Malformed("not an object")
         found = speaks.read(payload, event)
