@@ -21,6 +21,8 @@ _WAITING = (
     ("REVERT_HEAD", "revert", "git revert --abort", "git revert --continue"),
 )
 
+_JOINING = ("squash", "fixup", "s", "f")
+
 # Of the moves that Git makes in the checkout before it asks for the reference, those that leave files where they are.
 _STAYING = {"--soft": "", "--mixed": "git reset -q", "": "git reset -q"}
 _RESETS = ("--soft", "--mixed", "--hard", "--merge", "--keep")
@@ -50,7 +52,11 @@ def under_way(git_dir: str, moment: str, parent: int, env: Mapping[str, str]) ->
         return Operation("merge", "git merge --abort", "git merge --continue")
     for mark, name, way_out, again in _WAITING:
         if os.path.lexists(f"{git_dir}/{mark}"):
-            return Operation(name, way_out, "git commit …" if typed == "commit" else again)
+            if typed == "commit":
+                again = f"git {name} --continue" if process.serves(parent, name, env) else "git commit …"
+            elif mark == "rebase-merge" and _joins(git_dir):
+                again = "git commit --amend --no-edit && git rebase --continue"
+            return Operation(name, way_out, again)
     if typed != "revert":
         way_out = _back(typed, words) if moment == "reference-transaction" else ""
         return Operation(typed, way_out, f"git {typed} …")
@@ -58,6 +64,17 @@ def under_way(git_dir: str, moment: str, parent: int, env: Mapping[str, str]) ->
         return Operation(typed, "git revert --abort", "git commit && git revert --continue")
     # Of a single one that met no conflict Git keeps no trace, so there is nothing to abort or to continue.
     return Operation(typed, "git reset --merge", "git commit")
+
+
+def _joins(git_dir: str) -> bool:
+    """Would the step that a rebase is at become part of the commit before it?"""
+    try:
+        with open(f"{git_dir}/rebase-merge/done", "rb") as file:
+            steps = file.read().split(b"\n")
+    except OSError:
+        return False
+    last = next((step for step in reversed(steps) if step.strip()), b"")
+    return last.split(b" ")[0].decode("ascii", "replace") in _JOINING
 
 
 def _back(typed: str, words: Sequence[str]) -> str:

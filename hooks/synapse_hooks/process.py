@@ -15,12 +15,24 @@ _VALUED = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path",
 
 def started(pid: int, env: Mapping[str, str]) -> str:
     """When ``pid`` started, spelled as the shims spell it; '' if that cannot be told."""
+    return _status(pid, 19) or _ps("lstart=", pid, env)
+
+
+def serves(pid: int, command: str, env: Mapping[str, str]) -> bool:
+    """Was ``pid`` started by Git, as a step of ``command``?"""
+    parent = _status(pid, 1) or _ps("ppid=", pid, env).strip()
+    line = words(int(parent), env) if parent.isdecimal() else [""]
+    return os.path.basename(line[0]).startswith("git") and subcommand(line) == command
+
+
+def _status(pid: int, field: int) -> str:
+    """One of what Linux tells of ``pid``, counted from its state on; '' where it tells nothing."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             # The name of the program stands in parentheses and may hold anything, even parentheses.
-            return file.read().rpartition(b") ")[2].split()[19].decode("ascii")
+            return file.read().rpartition(b") ")[2].split()[field].decode("ascii")
     except (OSError, IndexError):
-        return _ps("lstart=", pid, env)
+        return ""
 
 
 def verb(pid: int, env: Mapping[str, str]) -> str:

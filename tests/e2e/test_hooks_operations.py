@@ -83,12 +83,47 @@ def test_what_is_offered_to_go_ahead_goes_ahead(box: Box, forked: Path) -> None:
         ("main", "am -q ../patches/0001-side.patch"),
     ):
         box.done("git", "checkout", "-q", "--detach", start)
-        ended = refused(box.run("sh", "-c", f"git {operation}", agent="ana"), "src/b.py")
-        offered = next(line.partition(":  ")[2] for line in ended.err.splitlines() if "on record:" in line)
-        allowed(box.run("sh", "-c", offered, agent="ana", env={"GIT_EDITOR": "true"}))
-        assert box.done("git", "status", "--porcelain") == "", operation
-        left = {path.name for path in (forked / ".git").iterdir()}
-        assert not left & {"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "sequencer", "rebase-merge", "rebase-apply"}
+        _go_ahead(box, forked, f"git {operation}")
+
+
+_PLANS = {"fixup": "2s/pick/fixup/", "squash": "2s/pick/squash/"}
+
+
+@pytest.mark.parametrize("joined", _PLANS)
+def test_what_is_offered_joins_what_was_to_be_joined(box: Box, forked: Path, joined: str) -> None:
+    """A rebase stopped where two commits become one goes on to one commit, not to two."""
+    box.done("git", "checkout", "-q", "--detach", "main~1")
+    for path in ("docs/more.md", "src/b.py"):
+        box.write(path, "more\n")
+        box.done("git", "add", path)
+        box.done("git", "commit", "-qm", path, agent="bob")
+    plan = f"GIT_SEQUENCE_EDITOR=\"sed -i '{_PLANS[joined]}'\""
+    _go_ahead(box, forked, f"{plan} git rebase -q -i main")
+    assert box.done("git", "rev-list", "--count", "main..") == "1\n"
+
+
+def test_what_is_offered_after_a_conflict_is_what_was_typed(box: Box, forked: Path) -> None:
+    """Where Git commits on behalf of ``--continue``, that goes on with what is left, and a commit alone would not."""
+    for path in ("docs/more.md", "src/b.py"):
+        box.write(path, "more\n")
+        box.done("git", "add", path)
+        box.done("git", "commit", "-qm", path, agent="bob")
+    assert box.git("revert", "--no-edit", "side", "HEAD~1", agent="bob").code != 0
+    box.write("src/b.py", "settled\n")
+    box.done("git", "add", "src/b.py")
+    _go_ahead(box, forked, "git revert --continue")
+    assert box.done("git", "log", "-2", "--format=%s") == 'Revert "docs/more.md"\nRevert "side"\n'
+
+
+def _go_ahead(box: Box, repo: Path, command: str) -> None:
+    """``command`` is refused; what is offered instead, typed as it stands, completes it."""
+    editor = {"GIT_EDITOR": "true"}
+    ended = refused(box.run("sh", "-c", command, agent="ana", env=editor), "src/b.py")
+    offered = next(line.partition(":  ")[2] for line in ended.err.splitlines() if "on record:" in line)
+    allowed(box.run("sh", "-c", offered, agent="ana", env=editor))
+    assert box.done("git", "status", "--porcelain") == "", command
+    left = {path.name for path in (repo / ".git").iterdir()}
+    assert not left & {"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "sequencer", "rebase-merge", "rebase-apply"}
 
 
 def test_a_single_revert_leaves_no_trace_but_a_way_out(box: Box, forked: Path) -> None:
