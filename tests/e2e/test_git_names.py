@@ -19,6 +19,7 @@ from synapse_hooks import changes, commits, verdict
 from synapse_hooks.run import Run
 from tests.box import Box
 from tests.faults.scale import times
+from tests.hooking import allowed, claim, refused
 
 Entry = tuple[str, int]
 Tree = dict[bytes, Entry]
@@ -179,3 +180,58 @@ def test_a_name_that_no_claim_can_have_is_in_nobodys_way(box: Box, repo: Path) -
     ended = box.git("commit", "-qm", "x", agent="ana")
     assert ended.code == 1 and "SCOPE_CONFLICT" in ended.err, ended.text
     assert box.git("commit", "-qm", "x", agent="bob").code == 0
+
+
+@pytest.mark.parametrize("direction", ["file to directory", "directory to file"])
+def test_what_is_a_file_here_and_a_directory_there(box: Box, repo: Path, direction: str) -> None:
+    """Both names of the change count, whichever of them is claimed."""
+    if direction == "file to directory":
+        claim(box, "bob", "src/b.py")
+        box.done("git", "rm", "-q", "src/b.py")
+        box.write("src/b.py/inner")
+    else:
+        claim(box, "bob", "src/b.py")
+        box.done("git", "rm", "-rq", "src")
+        box.write("src")
+    box.done("git", "add", "-A")
+    refused(box.git("commit", "-qm", "x", agent="ana"), "src/b.py")
+    allowed(box.git("commit", "-qm", "x", agent="bob"))
+
+
+@pytest.mark.parametrize("name", ["HEAD", "main", "--", "@", ":", "*", "refs/heads/main", ":(top)x", "HEAD~1", "^x"])
+def test_names_that_could_be_taken_for_something_else(box: Box, repo: Path, name: str) -> None:
+    """A file called like a revision or a pathspec is a file."""
+    box.write(name)
+    box.write("free")
+    box.done("git", "add", "-A")
+    claim(box, "bob", name)
+    ended = refused(box.git("commit", "-qm", "x", agent="ana"), name)
+    assert "free" not in ended.err.split("Leave it out")[0]
+    allowed(box.git("commit", "-qm", "x", agent="bob"))
+    box.done("git", "--literal-pathspecs", "rm", "-q", "--", name)
+    command = refused(box.git("commit", "-nqm", "x", agent="ana"), name).err.partition("Leave it out:  ")[2]
+    box.write("free", "more")
+    box.done("git", "add", "free")
+    box.done("sh", "-c", command.splitlines()[0])
+    assert box.done("git", "diff", "--cached", "--name-only") == "free\n"
+
+
+def test_a_path_as_long_as_a_claim_can_be(box: Box, repo: Path) -> None:
+    """4,096 bytes, which no file system call takes in one, and Git stores all the same."""
+    path = "/".join(["d" * 200] * 20 + ["f" * 76])
+    assert len(path) == 4096
+    blob = box.done("git", "hash-object", "-w", "--stdin", stdin=b"x").strip()
+    entry = f"100644 {blob}\t{path}\0100644 {blob}\tfree\0".encode()
+    box.done("git", "update-index", "-z", "--index-info", stdin=entry)
+    claim(box, "bob", path.rpartition("/")[0])
+    refused(box.git("commit", "-qm", "x", agent="ana"))
+    allowed(box.git("commit", "-qm", "x", agent="bob"))
+
+
+def test_names_that_are_not_composed_alike(box: Box, repo: Path) -> None:
+    """Where Git composes names, both forms are one file."""
+    box.done("git", "config", "core.precomposeunicode", "true")
+    claim(box, "bob", "cafe\u0301")
+    box.write("caf\u00e9")
+    box.done("git", "add", "-A")
+    refused(box.git("commit", "-qm", "x", agent="ana"))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -251,23 +249,6 @@ def _outcome(ended: Result) -> str:
 def _state(box: Box, root: Path) -> tuple[str, ...]:
     ask = (["rev-parse", "--verify", "-q", "HEAD"], ["status", "--porcelain"], ["ls-files", "-s"], ["branch", "-v"])
     return tuple(box.git(*words, cwd=root).out for words in ask)
-
-
-@pytest.fixture(scope="module")
-def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
-    """An account for all rows, whose hub is started once."""
-    with Box(tmp_path_factory.mktemp("crowd")) as made:
-        yield made
-
-
-@pytest.fixture
-def desk(crowd: Box) -> Iterator[Box]:
-    """That account in a directory of its own, and nothing held afterwards."""
-    home = crowd.cwd
-    crowd.cwd = Path(tempfile.mkdtemp(dir=home))
-    yield crowd
-    crowd.done("synapse-git", "release", "--all", agent="bob")
-    crowd.cwd = home
 
 
 def _perform(box: Box, act: Act, path: str) -> tuple[list[str], str, Path, tuple[str, ...]]:

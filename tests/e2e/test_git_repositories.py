@@ -1,4 +1,4 @@
-"""Every kind of repository, every kind of name, and configurations that would make Git tell less than the truth."""
+"""Every kind of repository, and configurations that would make Git tell less than the truth."""
 
 from __future__ import annotations
 
@@ -95,6 +95,47 @@ def _reftable(box: Box) -> None:
     box.cwd = box.cwd.parent / "linked"
 
 
+def _submodule(box: Box) -> None:
+    seed, outer = box.init("seed"), box.init("outer")
+    box.done("git", "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", seed, "lib", cwd=outer)
+    box.cwd = outer / "lib"
+
+
+def _submodule_of_old(box: Box) -> None:
+    """As Git once made them, and as `git clone` still does."""
+    seed, outer = box.init("seed"), box.init("outer")
+    box.done("git", "clone", "-q", seed, "lib", cwd=outer)
+    box.done("git", "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", seed, "lib", cwd=outer)
+    box.cwd = outer / "lib"
+    assert (box.cwd / ".git").is_dir()
+
+
+def _submodule_of_worktree(box: Box) -> None:
+    _submodule(box)
+    outer = box.cwd.parent
+    box.done("git", "commit", "-qm", "lib", cwd=outer)
+    box.done("git", "worktree", "add", "-q", "../linked", "-b", "side", cwd=outer)
+    box.cwd = outer.parent / "linked/lib"
+    box.done("git", "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init", cwd=box.cwd.parent)
+
+
+def _worktree_of_submodule(box: Box) -> None:
+    _submodule(box)
+    box.done("git", "worktree", "add", "-q", "../../linked", "-b", "side")
+    box.cwd = box.cwd.parent.parent / "linked"
+
+
+def _through_a_link(box: Box) -> None:
+    (box.cwd / "way").symlink_to(box.init("real"))
+    box.cwd = box.cwd / "way"
+
+
+def _where_case_does_not_count(box: Box) -> None:
+    box.cwd = box.init()
+    box.done("git", "config", "core.ignorecase", "true")
+    box.done("git", "config", "core.precomposeunicode", "true")
+
+
 def _odd_name(box: Box) -> None:
     box.cwd = box.init("it's $HOME\n é")
 
@@ -114,26 +155,32 @@ KINDS: dict[str, Callable[[Box], None]] = {
     "for many files": _for_many_files,
     "objects of another": _borrowing,
     "references in tables": _reftable,
+    "submodule": _submodule,
+    "submodule with a git dir inside": _submodule_of_old,
+    "submodule of a linked worktree": _submodule_of_worktree,
+    "worktree of a submodule": _worktree_of_submodule,
+    "through a link": _through_a_link,
+    "where case does not count": _where_case_does_not_count,
     "odd name": _odd_name,
 }
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
-def test_every_kind_of_repository_is_guarded(box: Box, kind: str) -> None:
+def test_every_kind_of_repository_is_guarded(desk: Box, kind: str) -> None:
     """What is held is refused by hook and by backstop, what is free goes in, and the holder's goes in."""
-    KINDS[kind](box)
-    allowed(box.synapse("install"))
-    claim(box, "bob", "src/b.py", "docs/guide.md")
+    KINDS[kind](desk)
+    allowed(desk.synapse("install"))
+    claim(desk, "bob", "src/b.py", "docs/guide.md")
     for path in ("src/a.py", "src/b.py"):
-        box.write(path)
+        desk.write(path)
     for form in (["-qam", "x"], ["-nqam", "x"], ["-qm", "x", "src/b.py"]):
-        refused(box.git("commit", *form, agent="ana"), "src/b.py")
-    allowed(box.git("commit", "-qm", "x", "src/a.py", agent="ana"))
-    tree = box.done("git", "stash", "create").strip()
-    made = box.done("git", "commit-tree", "-p", "HEAD", "-m", "x", f"{tree}^{{tree}}").strip()
-    refused(box.git("update-ref", "HEAD", made, agent="ana"), "src/b.py")
-    allowed(box.git("commit", "-qam", "x", agent="bob"))
-    assert box.done("git", "status", "--porcelain", "--untracked-files=no") == ""
+        refused(desk.git("commit", *form, agent="ana"), "src/b.py")
+    allowed(desk.git("commit", "-qm", "x", "src/a.py", agent="ana"))
+    tree = desk.done("git", "stash", "create").strip()
+    made = desk.done("git", "commit-tree", "-p", "HEAD", "-m", "x", f"{tree}^{{tree}}").strip()
+    refused(desk.git("update-ref", "HEAD", made, agent="ana"), "src/b.py")
+    allowed(desk.git("commit", "-qam", "x", agent="bob"))
+    assert desk.done("git", "status", "--porcelain", "--untracked-files=no") == ""
 
 
 def test_where_the_environment_names_the_repository(box: Box, repo: Path) -> None:
@@ -193,66 +240,6 @@ def test_two_repositories_with_one_base_name_are_two(box: Box, repo: Path) -> No
     box.write("src/b.py", cwd=other)
     allowed(box.git("commit", "-qam", "x", agent="ana", cwd=other))
 
-
-# ---- names ----
-
-
-@pytest.mark.parametrize("direction", ["file to directory", "directory to file"])
-def test_what_is_a_file_here_and_a_directory_there(box: Box, repo: Path, direction: str) -> None:
-    """Both names of the change count, whichever of them is claimed."""
-    if direction == "file to directory":
-        claim(box, "bob", "src/b.py")
-        box.done("git", "rm", "-q", "src/b.py")
-        box.write("src/b.py/inner")
-    else:
-        claim(box, "bob", "src/b.py")
-        box.done("git", "rm", "-rq", "src")
-        box.write("src")
-    box.done("git", "add", "-A")
-    refused(box.git("commit", "-qm", "x", agent="ana"), "src/b.py")
-    allowed(box.git("commit", "-qm", "x", agent="bob"))
-
-
-@pytest.mark.parametrize("name", ["HEAD", "main", "--", "@", ":", "*", "refs/heads/main", ":(top)x", "HEAD~1", "^x"])
-def test_names_that_could_be_taken_for_something_else(box: Box, repo: Path, name: str) -> None:
-    """A file called like a revision or a pathspec is a file."""
-    box.write(name)
-    box.write("free")
-    box.done("git", "add", "-A")
-    claim(box, "bob", name)
-    ended = refused(box.git("commit", "-qm", "x", agent="ana"), name)
-    assert "free" not in ended.err.split("Leave it out")[0]
-    allowed(box.git("commit", "-qm", "x", agent="bob"))
-    box.done("git", "--literal-pathspecs", "rm", "-q", "--", name)
-    command = refused(box.git("commit", "-nqm", "x", agent="ana"), name).err.partition("Leave it out:  ")[2]
-    box.write("free", "more")
-    box.done("git", "add", "free")
-    box.done("sh", "-c", command.splitlines()[0])
-    assert box.done("git", "diff", "--cached", "--name-only") == "free\n"
-
-
-def test_a_path_as_long_as_a_claim_can_be(box: Box, repo: Path) -> None:
-    """4,096 bytes, which no file system call takes in one, and Git stores all the same."""
-    path = "/".join(["d" * 200] * 20 + ["f" * 76])
-    assert len(path) == 4096
-    blob = box.done("git", "hash-object", "-w", "--stdin", stdin=b"x").strip()
-    entry = f"100644 {blob}\t{path}\0100644 {blob}\tfree\0".encode()
-    box.done("git", "update-index", "-z", "--index-info", stdin=entry)
-    claim(box, "bob", path.rpartition("/")[0])
-    refused(box.git("commit", "-qm", "x", agent="ana"))
-    allowed(box.git("commit", "-qm", "x", agent="bob"))
-
-
-def test_names_that_are_not_composed_alike(box: Box, repo: Path) -> None:
-    """Where Git composes names, both forms are one file."""
-    box.done("git", "config", "core.precomposeunicode", "true")
-    claim(box, "bob", "cafe\u0301")
-    box.write("caf\u00e9")
-    box.done("git", "add", "-A")
-    refused(box.git("commit", "-qm", "x", agent="ana"))
-
-
-# ---- configuration ----
 
 HOSTILE = {
     "diff.external": "true",

@@ -18,6 +18,8 @@ from tests.faults import mutations, tree
 from tests.faults.tree import Breakage
 
 DEADLINE_S = 75.0
+_PATIENCE = 5
+"""How many times as long as without a breakage the tests may take before they count as never ending."""
 QUICK = (
     "tests/unit/test_scope.py",
     "tests/unit/test_clock.py",
@@ -71,10 +73,11 @@ def main(words: Sequence[str]) -> int:
     start = time.monotonic()
     # One copy for all, so that an edit made meanwhile is not taken for what a breakage did.
     with tree.copy() as source, ThreadPoolExecutor(_AT_ONCE) as pool:
-        if found := noticed_by(WHOLE, source=source):
+        if found := noticed_by(WHOLE, source=source, deadline_s=900.0):
             print(f"{found} fails without any breakage")
             return 1
-        noticed = list(pool.map(partial(_tried, source), chosen))
+        deadline_s = max(DEADLINE_S, _PATIENCE * (time.monotonic() - start))
+        noticed = list(pool.map(partial(_tried, source, deadline_s), chosen))
     survivors = [one.name for one, found in zip(chosen, noticed, strict=True) if not found]
     for name in survivors:
         print(f"survived: {name}")
@@ -82,13 +85,15 @@ def main(words: Sequence[str]) -> int:
     return min(len(survivors), 100)
 
 
-def _tried(source: Path, broken: Breakage) -> str:
-    found = noticed_by(broken, source=source)
+def _tried(source: Path, deadline_s: float, broken: Breakage) -> str:
+    found = noticed_by(broken, source=source, deadline_s=deadline_s)
     print(f"{broken.name}: {found or 'SURVIVED'}", flush=True)
     return found
 
 
-def noticed_by(broken: Breakage, tests: Sequence[str] = QUICK, source: Path = tree.ROOT) -> str:
+def noticed_by(
+    broken: Breakage, tests: Sequence[str] = QUICK, source: Path = tree.ROOT, *, deadline_s: float = DEADLINE_S
+) -> str:
     """The test that fails on a copy of the tree with ``broken`` in it, or ''.
 
     Raises:
@@ -104,7 +109,7 @@ def noticed_by(broken: Breakage, tests: Sequence[str] = QUICK, source: Path = tr
                 env=_environment(root),
                 capture_output=True,
                 text=True,
-                timeout=DEADLINE_S,
+                timeout=deadline_s,
                 check=False,
             )
         except subprocess.TimeoutExpired:
