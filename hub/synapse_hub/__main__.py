@@ -142,6 +142,8 @@ def _run(state: str) -> None:
         log.info("hub %s %s serves %s from event %d", hub.hub_id[:8], __version__, path, replayed.seq)
 
     def round_() -> None:
+        if not _stands(lock, state, path):
+            return
         spool.ingest(os.path.join(state, "overrides"), hub.transact)
         with suppress(OSError):
             journal.sync_mark()
@@ -181,6 +183,21 @@ def _forget_generations(state: str, trees: Sequence[TreeKey]) -> None:
     for namespace, tree in trees:
         with suppress(OSError):
             os.unlink(address.generation_file(state, namespace, tree))
+
+
+def _stands(lock: int, state: str, path: str) -> bool:
+    """See to it that clients find this hub, unless its directory is gone: another may run on what stands there now."""
+    try:
+        ours = os.path.samestat(os.fstat(lock), os.stat(os.path.join(state, "hub.lock")))
+    except OSError:
+        ours = False
+    if not ours:
+        log.warning("%s is gone from under this hub; ending", state)
+        os.kill(os.getpid(), signal.SIGTERM)
+    elif address.recorded(state) != path:
+        with suppress(OSError):
+            announce(state, path)
+    return ours
 
 
 def _lock(state: str, patience_s: float = _TAKEOVER_S) -> int:

@@ -192,6 +192,26 @@ def test_a_hub_whose_socket_was_removed_makes_way(box: Box) -> None:
     assert claim(box, "t1", agent="ben")["reason"] == "LEASE_LIVE"
 
 
+def test_a_hub_whose_address_was_lost_writes_it_down_again(box: Box) -> None:
+    """Nobody finds it meanwhile, and nobody can start another one: whoever waits is served by the one that runs."""
+    claim(box, "t1")
+    first = ask(box, "GET", "/v2/health")
+    (box.state / "address").write_bytes(b"")
+    assert claim(box, "t1", agent="ben")["reason"] == "LEASE_LIVE"
+    assert ask(box, "GET", "/v2/health")["pid"] == first["pid"]
+
+
+def test_a_hub_whose_state_was_removed_ends(box: Box) -> None:
+    """Another one starts on what stands in its place, and must not be led to the socket of the old."""
+    first = ask(box, "GET", "/v2/health")
+    shutil.rmtree(box.state)
+    assert ask(box, "GET", "/v2/health")["pid"] != first["pid"]
+    gone = time.monotonic() + 10
+    while Path(first["socket"]).exists() and time.monotonic() < gone:
+        time.sleep(0.05)
+    assert not Path(first["socket"]).exists()
+
+
 def test_a_broken_journal_gives_a_clear_error_and_no_grant(box: Box) -> None:
     """Fail closed: no hub rather than one that forgot."""
     claim(box, "t1")

@@ -14,9 +14,12 @@ ARCHIVE, JOURNAL, MARK, RECORD, RESTART, SNAPSHOT, SQLITE = (
 DESK, GUARD, KEY, OVERRIDES, ROUTES = (
     f"hub/synapse_hub/web/{name}.py" for name in ("desk", "guard", "key", "overrides", "claims")
 )
+MAIN = "hub/synapse_hub/__main__.py"
 PROTOCOL = "synapse_git/protocol/body.py"
 
 BREAKAGES = (
+    broken("a lost address stays lost", (MAIN, "    elif address.recorded(state) != path:", "    elif not path:")),
+    broken("a hub outlives its state", (MAIN, "    except OSError:\n        ours = False", "    except OSError:\n        ours = True")),
     broken("published before the commit", (HUB, "        batch = uuid.uuid4().hex\n", "        self._publish(candidate, events)\n        batch = uuid.uuid4().hex\n")),
     broken("answered before the commit", (HUB, "        batch = uuid.uuid4().hex\n", "        for ticket, answer in zip(tickets, answers, strict=True):\n            self._answer(ticket, answer)\n        batch = uuid.uuid4().hex\n"), (HUB, "        self._publish(candidate, events)\n        for ticket, answer in zip(tickets, answers, strict=True):\n            self._answer(ticket, answer)\n", "        self._publish(candidate, events)\n")),
     broken("a failed append is a grant all the same", (HUB, "            self._suspect_batch = batch\n            self._refuse(tickets)\n            return\n", "            pass\n")),
