@@ -60,6 +60,18 @@ def test_what_another_claimed_is_refused_before_it_is_edited(box: Box, project: 
     assert "src/a.py is held by ana" in ended.out and ended.err == ""
 
 
+def test_what_a_server_of_mcp_writes_is_refused_likewise(box: Box, project: Path) -> None:
+    """A file moved is judged where it goes and where it comes from."""
+    claim(box, "ana", "src/a.py", task="login")
+    session = Session(box, "claude", "s1", project)
+    held, free = str(project / "src/a.py"), str(project / "src/b.py")
+    for kind in ("served-write", "served-edit"):
+        assert "src/a.py is held by ana" in before(session, held, kind)
+        assert before(session, free, kind) == FREE
+    for source, path in ((held, free), (free, held)):
+        assert "src/a.py is held by ana" in session.say("PreToolUse", "served-move", source=source, path=path)
+
+
 def test_a_path_below_the_home_directory_may_begin_with_a_tilde(box: Box, project: Path) -> None:
     """Tools take it for the user's home, and so is it judged."""
     claim(box, "ana", "src/a.py", task="login")

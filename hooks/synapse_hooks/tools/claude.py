@@ -10,6 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
 
+_MOVE = "mcp__filesystem__move_file"
+
 
 class Claude(Dialect):
     """Its own configuration, its own events."""
@@ -27,6 +29,10 @@ class Claude(Dialect):
         "MultiEdit": "file_path",
         "Write": "file_path",
         "NotebookEdit": "notebook_path",
+        # Of MCP's own server for files, under the name that its instructions give it.
+        "mcp__filesystem__write_file": "path",
+        "mcp__filesystem__edit_file": "path",
+        _MOVE: "source",
     }
     shell = ("Bash",)
 
@@ -35,6 +41,11 @@ class Claude(Dialect):
         if "cursor_version" in payload:  # which runs these hooks as well, under the ids of its own
             found.harness, found.session = "cursor", text(payload, "conversation_id", "session_id")
         return found
+
+    def with_tool(self, found: Occasion, tool: str, given: dict[str, Any]) -> Occasion:
+        if tool == _MOVE:
+            return found.edits(text(given, "source"), text(given, "destination"))
+        return super().with_tool(found, tool, given)
 
     def deny(self, reason: str) -> dict[str, Any]:
         return {
