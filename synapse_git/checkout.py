@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import address, binding, content, git, record, scope, settings
+from synapse_git import address, binding, content, git, gitdir, record, scope, settings
 from synapse_git.errors import CheckoutError
 
 TYPE_CHECKING = False
@@ -234,12 +234,10 @@ def around_hook(cwd: str, env: Mapping[str, str]) -> Checkout:
 
     `Checkout.settings` are left empty, for the caller to ask about, unless this is a submodule.
     """
-    git_dir = os.path.join(cwd, env.get("GIT_DIR") or _dot_git(cwd))
-    common_dir = os.path.normpath(os.path.join(git_dir, env.get("GIT_COMMON_DIR") or _common(git_dir)))
-    git_dir = os.path.normpath(git_dir)
+    git_dir = gitdir.of_hook(cwd, env)
     # What takes a push in runs its hooks in the git dir.
     root = cwd if git_dir != os.path.normpath(cwd) else work_tree(git_dir, env)
-    checkout = Checkout(root, git_dir, common_dir, {})
+    checkout = Checkout(root, git_dir, gitdir.shared_of_hook(git_dir, env), {})
     checkout.state = address.state_dir(env)
     return _placed(checkout, env)
 
@@ -265,19 +263,12 @@ def _placed(checkout: Checkout, env: Mapping[str, str]) -> Checkout:
 def work_tree(git_dir: str, env: Mapping[str, str]) -> str:
     """The top directory of the checkout that ``git_dir`` belongs to; ``git_dir`` itself where it has no files."""
     try:
-        # of a linked worktree
-        found = os.path.dirname(os.fsdecode(content.read(git_dir + "/gitdir", 8192).rstrip(b"\n")))
+        found = gitdir.linked(git_dir)
     except OSError:
         _, output, _ = git.ask(["--git-dir", git_dir, "config", "--get", "core.worktree"], git.scrubbed(env))
         usual = os.path.dirname(git_dir) if os.path.basename(git_dir) == ".git" else git_dir
         found = os.path.normpath(os.path.join(git_dir, os.fsdecode(output[:-1]))) if output else usual
     return found if os.path.isdir(found) else git_dir
-
-
-def common_dir_of(root: str) -> str:
-    """Where the repository of the checkout at ``root`` keeps what its worktrees share, by a look at files."""
-    git_dir = os.path.join(root, _dot_git(root))
-    return os.path.normpath(os.path.join(git_dir, _common(git_dir)))
 
 
 def _nested(root: str) -> bool:
@@ -287,19 +278,3 @@ def _nested(root: str) -> bool:
         if os.path.lexists(root + "/.git"):
             return True
     return False
-
-
-def _dot_git(cwd: str) -> str:
-    """``.git``, or where the file of that name points."""
-    try:
-        line = content.read(cwd + "/.git", 8192).split(b"\n", 1)[0]
-    except OSError:
-        return ".git"
-    return os.fsdecode(line.removeprefix(b"gitdir: "))
-
-
-def _common(git_dir: str) -> str:
-    try:
-        return os.fsdecode(content.read(git_dir + "/commondir", 8192).rstrip(b"\n"))
-    except OSError:
-        return "."

@@ -24,7 +24,7 @@ PACKAGES = {
 # Stdlib-only, and light enough for a hook.
 LIGHT = frozenset(
     "ancestry binding equipment document constants errors scope address exchange loopback starter git record".split()  # noqa: SIM905 - a line each would be a page
-) | {"checkout", "content", "governed", "identity", "explain", "jsonc", "policy", "settings", "switches"}
+) | {"checkout", "content", "gitdir", "governed", "identity", "explain", "jsonc", "policy", "settings", "switches"}
 FOUNDATION = LIGHT | {"protocol"}
 # What the watcher asks the hub through, as the command line does.
 ASKING = LIGHT | {"client", "document", "quarantine"}

@@ -29,13 +29,14 @@ _STAGED = (
 class Staged:
     """The paths in which the index differs from each of ``parents`` (``HEAD`` first), asked all at once.
 
-    ``unborn``: known after `finish`: there is no commit yet.
+    Known after `finish`: ``paths``, what differs from ``HEAD``; ``unborn``: there is no commit yet.
     """
 
-    __slots__ = ("_env", "_questions", "unborn")
+    __slots__ = ("_env", "_questions", "paths", "unborn")
 
     def __init__(self, env: Mapping[str, str], parents: Sequence[str]) -> None:
         self._env = env
+        self.paths = b""
         self.unborn = False
         self._questions = [git.Question([*_STAGED, parent, "--"], env) for parent in parents]
 
@@ -51,7 +52,7 @@ class Staged:
         for status, _, complaint in answers:
             if status:
                 raise CheckoutError(f"git cannot tell what this changes: {complaint.removeprefix('fatal: ')}")
-        first = answers[0][1]
+        self.paths = first = answers[0][1]
         if len(answers) == 1:
             return first, first
         others = [frozenset(output.split(b"\0")) for _, output, _ in answers[1:]]

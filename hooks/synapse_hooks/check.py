@@ -15,8 +15,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from synapse_git.checkout import Checkout
+    from synapse_hooks.changes import Staged
     from synapse_hooks.refusal import Circumstances
+    from synapse_hooks.verdict import Change
 
 
 def main(arguments: Sequence[str]) -> bool:
@@ -50,21 +51,20 @@ def main(arguments: Sequence[str]) -> bool:
 def _judge_index(run: Run) -> bool:
     """May what the index holds be committed?"""
     settings = run.ask_settings()
-    from synapse_git import checkout
-    from synapse_hooks import judged
+    from synapse_git import gitdir
+    from synapse_hooks import changes, judged
 
-    here = checkout.around_hook(os.getcwd(), run.env)
-    index = os.path.join(here.root, run.env.get("GIT_INDEX_FILE") or here.git_dir + "/index")
-    judgement = judged.Judgement(here.git_dir, index, run)
+    git_dir = gitdir.of_hook(os.getcwd(), run.env)
+    index = os.path.join(os.getcwd(), run.env.get("GIT_INDEX_FILE") or git_dir + "/index")
+    judgement = judged.Judgement(git_dir, index, run)
     judgement.pin_index()
-    from synapse_hooks import changes
-
-    heads = _merged_heads(run, here)
+    heads = _merged_heads(run, git_dir)
     staged = changes.Staged(run.asking, ["HEAD", *heads])
-    from synapse_git import identity
+    from synapse_git import checkout, identity
     from synapse_hooks import gate
     from synapse_hooks.verdict import Change
 
+    here = checkout.around_hook(os.getcwd(), run.env)
     run.read_settings(here, settings)
     run.warn_if_displaced(here)
     policy = policy_of(here)
@@ -83,29 +83,29 @@ def _judge_index(run: Run) -> bool:
             changes.spelled(shared, here),
         )
         change.unclaimed = unclaimed
-
-        def circumstances() -> Circumstances:
-            from synapse_hooks import operation, refusal
-
-            interrupted = operation.under_way(here.git_dir, run.moment, run.parent, run.env)
-            around = refusal.Circumstances(interrupted, paths, change.paths, index)
-            around.unborn = staged.unborn
-            return around
-
-        if not gate.passes(change, circumstances, policy, run, here):
+        if not gate.passes(change, lambda: _circumstances(run, git_dir, change, index, staged), policy, run, here):
             return False
         covered_s = change.covered_s
     judgement.write(covered_s)
     if policy and policy.releases:
-        judged.expect(here.git_dir)
+        judged.expect(git_dir)
     return True
 
 
-def _merged_heads(run: Run, here: Checkout) -> list[str]:
-    if run.moment != "pre-merge-commit" and not os.path.lexists(here.git_dir + "/MERGE_HEAD"):
+def _circumstances(run: Run, git_dir: str, change: Change, index: str, staged: Staged) -> Circumstances:
+    from synapse_hooks import operation, refusal
+
+    interrupted = operation.under_way(git_dir, run.moment, run.parent, run.env)
+    around = refusal.Circumstances(interrupted, staged.paths, change.paths, index)
+    around.unborn = staged.unborn
+    return around
+
+
+def _merged_heads(run: Run, git_dir: str) -> list[str]:
+    if run.moment != "pre-merge-commit" and not os.path.lexists(git_dir + "/MERGE_HEAD"):
         return []
     from synapse_hooks import operation
 
     if run.moment == "pre-merge-commit":
         return operation.announced_heads(run.env)
-    return operation.merged_heads(here.git_dir)
+    return operation.merged_heads(git_dir)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import checkout, git
+from synapse_git import git, gitdir
 from synapse_git.errors import CheckoutError
 from synapse_hooks import changes
 
@@ -83,7 +83,7 @@ def _from_here(source: str, here: Checkout) -> bool:
     paths = [f"{here.root}/{url}" if not url.startswith("/") else url for url in urls if "://" not in url]
     paths += [_decoded(url.removeprefix("file://")) for url in urls if url.startswith("file://")]
     # Git leaves the end of the address away where it is a slash or .git.
-    places = [place for path in paths for place in (path, path + ".git", checkout.common_dir_of(path))]
+    places = [place for path in paths for place in (path, path + ".git", gitdir.shared(path))]
     return any(_same(place, here.common_dir) for place in places)
 
 

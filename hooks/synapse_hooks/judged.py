@@ -12,10 +12,8 @@ from __future__ import annotations
 import os
 import time
 
-from synapse_git import address
 from synapse_git.errors import HubUnreachable
 from synapse_git.record import FOLDER
-from synapse_hooks import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,6 +73,8 @@ class Judgement:
         self._began = _uptime() if self._elsewhere else 0.0
         if not self._sound:
             return
+        from synapse_git import address
+
         former = self._former()
         try:
             hub = self._run.hub(here)
@@ -93,6 +93,8 @@ class Judgement:
 
     def write(self, covered_s: float) -> None:
         """The change may go in. ``covered_s``: for how long another hub's word stands, if one grants here."""
+        from synapse_hooks import process
+
         started = process.started(self._run.parent, self._run.env)
         parent = str(self._run.parent)
         if self._elsewhere and covered_s != float("inf"):
