@@ -23,9 +23,14 @@ def shared_of_hook(git_dir: str, env: Mapping[str, str]) -> str:
     return os.path.normpath(os.path.join(git_dir, env.get("GIT_COMMON_DIR") or _common(git_dir)))
 
 
+def at(root: str) -> str:
+    """The git dir of the checkout at ``root``."""
+    return os.path.join(root, _dot_git(root))
+
+
 def shared(root: str) -> str:
     """What the worktrees of the repository share that has a checkout at ``root``."""
-    git_dir = os.path.join(root, _dot_git(root))
+    git_dir = at(root)
     return os.path.normpath(os.path.join(git_dir, _common(git_dir)))
 
 
@@ -36,6 +41,16 @@ def linked(git_dir: str) -> str:
         OSError: it is of none.
     """
     return os.path.dirname(os.fsdecode(content.read(git_dir + "/gitdir", _LONGEST).rstrip(b"\n")))
+
+
+def branch(git_dir: str) -> str:
+    """The branch checked out, '' for a detached HEAD or where refs are not files."""
+    try:
+        head = content.read(git_dir + "/HEAD", _LONGEST).decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
+    name = head.removeprefix("ref: refs/heads/")
+    return "" if name in (head, ".invalid") else name
 
 
 def _dot_git(cwd: str) -> str:

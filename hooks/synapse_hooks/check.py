@@ -51,7 +51,8 @@ def main(arguments: Sequence[str]) -> bool:
 def _judge_index(run: Run) -> bool:
     """May what the index holds be committed?"""
     settings = run.ask_settings()
-    from synapse_git import gitdir
+    # The second process is started only here: two at a time hold each other up more than our loading does.
+    from synapse_git import checkout, gitdir
     from synapse_hooks import changes, judged
 
     git_dir = gitdir.of_hook(os.getcwd(), run.env)
@@ -60,7 +61,7 @@ def _judge_index(run: Run) -> bool:
     judgement.pin_index()
     heads = _merged_heads(run, git_dir)
     staged = changes.Staged(run.asking, ["HEAD", *heads])
-    from synapse_git import checkout, identity
+    from synapse_git import identity
     from synapse_hooks import gate
     from synapse_hooks.verdict import Change
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from synapse_git import binding, document, explain, scope, starter
+from synapse_git import binding, document, explain, gitdir, scope, starter
 from synapse_git.constants import HOOK_DEADLINE_SECONDS
 from synapse_git.errors import HubUnreachable
 
@@ -24,7 +24,7 @@ def enter(here: Checkout, agent: str, env: Mapping[str, str]) -> str:
         "root": scope.to_wire(outer.root),
         "repository": os.fsencode(outer.common_dir).decode("utf-8", "replace"),
         "namespace": outer.namespace(),
-        "branch": _branch(outer.git_dir),
+        "branch": gitdir.branch(outer.git_dir),
         "agent": agent,
         "layers": ["guard"],
     }
@@ -40,13 +40,3 @@ def enter(here: Checkout, agent: str, env: Mapping[str, str]) -> str:
     except (HubUnreachable, ValueError):
         pass
     return ""
-
-
-def _branch(git_dir: str) -> str:
-    try:
-        with open(git_dir + "/HEAD", "rb") as file:
-            head = file.read(4096).decode("utf-8", "replace").strip()
-    except OSError:
-        return ""
-    name = head.removeprefix("ref: refs/heads/")
-    return "" if name in (head, ".invalid") else name

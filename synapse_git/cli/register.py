@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from synapse_git import checkout, client, explain, scope
+from synapse_git import checkout, client, explain, gitdir, scope
 from synapse_git.cli import guard, output, whereabouts, worktrees
 from synapse_git.errors import CheckoutError, SynapseError
 
@@ -39,7 +39,7 @@ def enter(call: Call, here: Checkout, agent: str, layers: Sequence[str]) -> None
         "root": scope.to_wire(outer.root),
         "repository": _repository(outer),
         "namespace": namespace,
-        "branch": branch(outer.git_dir),
+        "branch": gitdir.branch(outer.git_dir),
         "agent": agent,
         "layers": list(layers),
     }
@@ -71,27 +71,10 @@ def layers(env: Mapping[str, str]) -> dict[str, list[str]]:
     return {explain.wire_path(item["root"]): item["layers"] for item in known if item["layers"] or item["agents"]}
 
 
-def branch(git_dir: str) -> str:
-    """The branch checked out, '' for a detached HEAD or where refs are not files."""
-    try:
-        with open(git_dir + "/HEAD", "rb") as file:
-            head = file.read(4096).decode("utf-8", "replace").strip()
-    except OSError:
-        return ""
-    name = head.removeprefix("ref: refs/heads/")
-    return "" if name in (head, ".invalid") else name
-
-
 def branch_at(root: str, known: str) -> str:
     """The branch checked out at ``root``, ``known`` where nothing stands there."""
-    git_dir = root + "/.git"
-    try:
-        if os.path.isfile(git_dir):
-            with open(git_dir, "rb") as file:
-                git_dir = os.path.join(root, os.fsdecode(file.read(8192).removeprefix(b"gitdir: ").rstrip(b"\n")))
-    except OSError:
-        return known
-    return branch(git_dir) if os.path.isdir(git_dir) else known
+    git_dir = gitdir.at(root)
+    return gitdir.branch(git_dir) if os.path.isdir(git_dir) else known
 
 
 def _repository(here: Checkout) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
-from contextlib import suppress
 
 import msgspec
 
-from synapse_git.constants import CHAT_RETENTION_SECONDS, OWNER_DEADLINE_SECONDS, RECEIPT_REFRESH_SECONDS
+from synapse_git.constants import CHAT_RETENTION_SECONDS, OWNER_DEADLINE_SECONDS
 from synapse_hub.core.mail import Message
 from synapse_hub.core.recent import near
 from synapse_hub.federation.link import Unreachable
+from synapse_hub.federation.rounds import Rounds
 from synapse_hub.federation.team import Team
 from synapse_hub.hub import Hub
 
@@ -19,29 +18,17 @@ from synapse_hub.hub import Hub
 _PASSING = ("JOURNAL_UNAVAILABLE", "EXPIRED", "NOT_AUTHORISED")
 
 
-class Courier:
-    """One task on the event loop. What an owner has already is asked of it: it is known in memory only."""
+class Courier(Rounds):
+    """What an owner has already is asked of it: it is known in memory only."""
 
     def __init__(self, hub: Hub, team: Team) -> None:
+        super().__init__()
         self._hub = hub
         self._team = team
-        self._soon = asyncio.Event()
         self._carried: dict[str, int] = {}
 
-    def nudge(self) -> None:
-        """Do not wait for the next turn."""
-        self._soon.set()
-
-    async def run(self) -> None:
-        """For ever."""
-        while True:
-            await self.deliver()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._soon.wait(), RECEIPT_REFRESH_SECONDS)
-            self._soon.clear()
-
     async def deliver(self) -> None:
-        """One turn: in order, but nothing more to an owner that does not take what came before."""
+        """One round: in order, but nothing more to an owner that does not take what came before."""
         owners = {entry.owner for entry in self._team.settled.namespaces.values()} - {self._team.id}
         for owner in sorted(owners):
             for message in self._said():

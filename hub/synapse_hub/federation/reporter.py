@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from synapse_git.constants import OWNER_DEADLINE_SECONDS, RECEIPT_REFRESH_SECONDS
+from synapse_git.constants import OWNER_DEADLINE_SECONDS
 from synapse_hub.core.commands.team import SettleReport
 from synapse_hub.core.events.team import ReportOwed
 from synapse_hub.core.team.reports import told_here
 from synapse_hub.federation.link import Unreachable
+from synapse_hub.federation.rounds import Rounds
 from synapse_hub.federation.team import Team
 from synapse_hub.hub import Hub
 
@@ -23,29 +22,17 @@ if TYPE_CHECKING:
 _PASSING = ("JOURNAL_UNAVAILABLE", "UNGOVERNED", "CONTESTED", "QUOTA_EXCEEDED", "EXPIRED", "NOT_AUTHORISED")
 
 
-class Reporter:
-    """One task on the event loop."""
+class Reporter(Rounds):
+    """What is owed is in the journal."""
 
     def __init__(self, hub: Hub, team: Team, transact: Transact) -> None:
+        super().__init__()
         self._hub = hub
         self._team = team
         self._transact = transact
-        self._soon = asyncio.Event()
-
-    def nudge(self) -> None:
-        """Do not wait for the next turn."""
-        self._soon.set()
-
-    async def run(self) -> None:
-        """For ever."""
-        while True:
-            await self.deliver()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._soon.wait(), RECEIPT_REFRESH_SECONDS)
-            self._soon.clear()
 
     async def deliver(self) -> None:
-        """One turn: in order, but nothing more to an owner that does not take what came before."""
+        """One round: in order, but nothing more to an owner that does not take what came before."""
         silent: set[str] = set()
         for number, _, report in list(self._hub.state.team.owed.items()):
             found = self._team.resolve(report.namespace)

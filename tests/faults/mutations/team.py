@@ -91,7 +91,7 @@ BREAKAGES = (
     broken("agents here speak for a peer's", (PARTY, "if desk.team.foreign(name):", "if not name:")),
     broken("a peer's principals are this hub's", (PARTY, 'return _spoken(request, f"{hub}/{said}")', "return said")),
     broken("a report goes with the process", (SNAPSHOT, "list(state.team.owed.items())", "[]"), (STATE, "team=owing(state.team, state.seq + 1, event)", "team=state.team")),
-    broken("a report is told again", (REPORTER, 'f"report-{number}-{report.at!r}"', "secrets.token_hex(8)"), (REPORTER, "import asyncio\n", "import asyncio\nimport secrets\n")),
+    broken("a report is told again", (REPORTER, 'f"report-{number}-{report.at!r}"', "secrets.token_hex(8)"), (REPORTER, "import msgspec\n", "import secrets\n\nimport msgspec\n")),
     broken("a report is done with unheard", (REPORTER, "return reply.reason not in _PASSING", "return True")),
     broken("an override waits for whoever grants", (DECIDE, "if not evidence and (refusal", "if (refusal")),
     broken("an override is nobody else's business", (GUARD, "else [event, *owed(state.team, command, now)]", "else [event]")),
