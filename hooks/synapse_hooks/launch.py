@@ -14,7 +14,7 @@ places = [beside] if os.path.isdir(beside + "/synapse_git") else [beside, beside
 # lies beside them is ever taken for a part of Python.
 sys.path[:0] = places
 import synapse_git  # noqa: E402, F401 - found once, a package knows its own place
-import synapse_hooks  # noqa: E402, F401
+import synapse_hooks  # noqa: E402, F401 - as above
 
 sys.path[:] = sys.path[len(places) :] + places
 
