@@ -20,7 +20,7 @@ PLACES = ("main", "side")
 SHARED = "shared"
 SCOPES = (*FILES, "f", "g", "new")
 
-_QUIET = {"GIT_EDITOR": "true", "GIT_SEQUENCE_EDITOR": "true"}
+_QUIET = {"GIT_EDITOR": "true"}
 
 # What Git keeps while an operation waits, and what ends it. A patch by itself lies where those of a rebase do.
 _GIVING_UP = {

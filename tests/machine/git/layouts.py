@@ -33,6 +33,7 @@ def _seed(box: Box, name: str) -> Path:
 
 
 def _with_side(box: Box, root: Path, side: Path) -> dict[str, Path]:
+    box.done("git", "config", "uploadpack.allowAnySHA1InWant", "true", cwd=root)
     box.done("git", "worktree", "add", "-q", side, "-b", "side", cwd=root)
     box.done("synapse-git", "install", cwd=root)
     return {"main": root, "side": side}

@@ -25,6 +25,8 @@ files = st.sampled_from(FILES)
 several = st.lists(files, min_size=1, max_size=2, unique=True)
 clashes = st.sampled_from(["", "", *FILES])
 answers = st.sampled_from(["continue", "continue", "skip", "abort"])
+ARRIVALS = ("merge -q", "reset -q --hard", "reset -q --keep", "reset -q --merge", "reset -q --soft", "reset -q")
+REWRITINGS = ("2s/^pick/squash/", "2s/^pick/fixup/", "1s/^pick/drop/", "1{h;d};2G")
 KINDS = ("edit", "delete", "rename", "mode", "link", "directory")
 
 
@@ -145,14 +147,15 @@ class GitMachine(Checkouts):
     @rule(
         who=actors,
         path=files,
-        form=st.sampled_from(["merge -q", "reset -q --hard", "reset -q --soft", "reset -q", "checkout -q -B"]),
+        form=st.sampled_from([*ARRIVALS, "checkout -q -B", "switch -q -C", "fetch -q -u ."]),
     )
     def arrive(self, who: Actor, path: str, form: str) -> None:
         """At a commit made by hand, by commands that move the checkout."""
         begun = self.oracle.head(who.place)
         made, due = self._commit_by_hand(who, path, "edit")
-        named = [who.place] if form.startswith("checkout") else []
-        ended = self.perform(who, *form.split(), *named, made, due=due)
+        named = [] if form in ARRIVALS else [who.place]
+        goal = [f"{made}:{who.place}"] if form.startswith("fetch") else [*named, made]
+        ended = self.perform(who, *form.split(), *goal, due=due)
         if refused(ended):
             self.give_up(who.place, ended, begun)
         self.tidy(who.place)
@@ -237,6 +240,16 @@ class GitMachine(Checkouts):
         words = ["pull", "-q", "--rebase", "."] if form == "pull" else ["rebase", "-q", *_words(form)]
         ended = self.perform(who, *words, who.other, whole=False)
         self.see_through(who, "rebase", ended, begun, answer, whole=False)
+
+    @rule(who=actors, clash=clashes, how=st.sampled_from(REWRITINGS), answer=answers)
+    def rewrite(self, who: Actor, clash: str, how: str, answer: str) -> None:
+        """The last two commits, as one, without the first, or the other way round."""
+        self._clash(clash)
+        begun = self.oracle.head(who.place)
+        if len(self.oracle.ask(who.place, "rev-list", "--first-parent", "-3", "HEAD")) == 3:
+            editor = ["-c", f"sequence.editor=sed -i '{how}'"]
+            ended = self.perform(who, *editor, "rebase", "-q", "-i", "HEAD~2", whole=False)
+            self.see_through(who, "rebase", ended, begun, answer, whole=False)
 
     @rule(who=actors, path=files)
     def rebase_and_commit(self, who: Actor, path: str) -> None:
