@@ -45,9 +45,8 @@ def _extended(event: Fields) -> str:
 
 
 def _released(event: Fields) -> str:
-    if event.get("forced"):
-        reason = explain.said(event["reason_text"])
-        return f'{event["by"]} took task {event["task_id"]} away from {event["owner"]}: "{reason}"'
+    if event.get("forced") and event["by"] != event["owner"]:
+        return _revoked(event)
     return f"{event['by']} released task {event['task_id']}"
 
 
@@ -186,6 +185,8 @@ def _settled(event: Fields) -> str:
 
 def _revoked(event: Fields) -> str:
     reason = explain.said(event["reason_text"])
+    if event["by"] == HUB_AGENT:
+        return f"task {event['task_id']} was taken away from {event['owner']}, since {reason}"
     return f'{event["by"]} took task {event["task_id"]} away from {event["owner"]}: "{reason}"'
 
 

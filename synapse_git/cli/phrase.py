@@ -54,5 +54,9 @@ def place(root: object, env: Mapping[str, str]) -> str:
 
 
 def until(claim: Mapping[str, Any], now: float) -> str:
-    """When a claim ends, by this machine's wall clock; ``now`` is the hub's, at which the claim was told."""
-    return explain.moment(time.time() + claim["lease_expires_at"] - now)
+    """When a claim ends, by this machine's wall clock; ``now`` is the hub's, at which the claim was told.
+
+    One that was taken away keeps others out until then and is its holder's no more.
+    """
+    moment = explain.moment(time.time() + claim["lease_expires_at"] - now)
+    return f"{moment}, taken away" if claim.get("status") == "revoked" else moment

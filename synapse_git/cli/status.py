@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import client, equipment, explain, scope, switches
+from synapse_git import address, client, equipment, explain, governed, scope, switches
 from synapse_git.cli import glance, hosts, output, phrase, register, submodules, table
 from synapse_git.cli.verb import Option, Verb
 from synapse_git.errors import CheckoutError
@@ -40,12 +40,15 @@ def run(call: Call) -> int:
         return 0 if tree and item["worktree"] == tree else 1 if namespace and item["namespace"] == namespace else 2
 
     claims, worktrees = sorted(claims, key=far), sorted(worktrees, key=far)
+    there = " by agents of this machine" if others is None and _shares(call, here) else ""
     if claims:
         _show_claims(call, claims, worktrees, reply["now"])
-    else:
-        output.result("nothing is claimed. Claim what you are about to edit: synapse-git claim PATH")
+    elif not any(host["claims"] for host in others or ()):
+        output.result(f"nothing is claimed{there}. Claim what you are about to edit: synapse-git claim PATH")
     if others is not None:
         hosts.show(call, others, reply["now"])
+    elif there:
+        output.message("note: what agents of other machines hold, as they told it: synapse-git status --all-hosts")
     if worktrees := [item for item in worktrees if item["worktree"] == tree or _concerns(item)]:
         _show_worktrees(call, worktrees, tree)
         _show_foreign_edits(worktrees, reply["now"])
@@ -78,9 +81,25 @@ def _worktrees(call: Call, here: Checkout | None, tree: str) -> dict[str, Any]:
     return reply
 
 
+def _shares(call: Call, here: Checkout | None) -> bool:
+    """Do agents of other machines hold things in a project around that this machine's hub is not asked about?"""
+    project = here.project() if here else None
+    projects = ([project] if project else []) if here else governed.read(address.state_dir(call.env))
+    return any(entry.owner for entry in projects)
+
+
 def _note_alone(here: Checkout) -> None:
-    """Two hubs without an owner named between them exclude nothing."""
-    if (shared := here.settings.get("synapse.namespace")) and here.project() is None:
+    """Two hubs without an owner named between them exclude nothing; one of a team grants only in what has an owner."""
+    shared = here.settings.get("synapse.namespace")
+    if not shared or here.project() is not None:
+        return
+    if known := [entry.namespace for entry in governed.read(here.outer.state)]:
+        output.message(
+            f"note: no hub is named as the owner of {shared}, so nobody grants in it. If it is another name of "
+            f"{phrase.listed(known)}: git config synapse.namespace {phrase.shell(known[0])}. Else name its owner: "
+            f"synapse-git team init {phrase.shell(shared)} there, and synapse-git team join URL on the others"
+        )
+    else:
         output.message(
             f"note: no hub is named as the owner of {shared}, so this one {explain.ALONE}. "
             f"Name one: synapse-git team init {phrase.shell(shared)}"

@@ -155,8 +155,11 @@ def leave(call: Call) -> int:
         output.raw(reply.raw)
         return 0
     told = reply.document
-    ended = f"; nobody holds {', '.join(told['ended'])} there any more" if told["ended"] else ""
-    output.result(f"this hub has no part in {told['namespace']} any more{ended}")
+    ended = f"; its agents hold {', '.join(told['ended'])} there no more" if told["ended"] else ""
+    # What an owner takes away it gives to nobody before the last receipt has run out.
+    waits = ended and told["owner"] and told["told"]
+    free = f", and {told['owner']} may give that to others in a minute" if waits else ""
+    output.result(f"this hub has no part in {told['namespace']} any more{ended}{free}")
     if not told["told"]:
         output.message(
             f"note: {told['owner']} could not be told and still counts with this hub. Type there: "
@@ -182,7 +185,8 @@ def remove(call: Call) -> int:
         return 0
     ended = ", ".join(reply.document["released"])
     output.result(
-        f"{hub} is no member of {namespace} any more" + (f"; its agents no longer hold {ended}" if ended else "")
+        f"{hub} is no member of {namespace} any more"
+        + (f"; what its agents held was taken away, and is free for others in a minute: {ended}" if ended else "")
     )
     return 0
 

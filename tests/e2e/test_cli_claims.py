@@ -181,10 +181,13 @@ def test_too_many_paths_are_exit_2(place: Box) -> None:
 
 
 def test_add_widens_and_a_plain_claim_replaces(place: Box) -> None:
-    """--add unites, also without -t where one task is held; claiming again replaces the paths."""
+    """--add unites, also without -t of the one task; a plain claim replaces the paths and says what it frees."""
     place.synapse("claim", "-t", "t", "src/a.py", agent="ana")
     assert place.synapse("claim", "--json", "--add", "docs", agent="ana").json()["paths"] == ["docs", "src/a.py"]
-    assert place.synapse("claim", "--json", "-t", "t", "src/b.py", agent="ana").json()["paths"] == ["src/b.py"]
+    replaced = place.synapse("claim", "-t", "t", "b.py", agent="ana", cwd=place.cwd / "src")
+    assert replaced.out.startswith("claimed src/b.py for task t ")
+    assert "it held docs, src/a.py before" in replaced.err
+    assert "To hold both: synapse-git claim --add -t t ../docs a.py" in replaced.err
 
 
 def test_renew_keeps_the_paths_and_raises_the_epoch(place: Box) -> None:

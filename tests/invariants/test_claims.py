@@ -46,6 +46,18 @@ def test_inv_me_2_a_refused_claim_of_two_paths_keeps_neither(tmp_path: Path) -> 
         rig.answer(take("t3", "cyd", ("docs",)))
 
 
+def test_what_a_task_lets_go_is_told(tmp_path: Path) -> None:
+    """Paths that replace others, and the rest of a tree that is narrowed; nothing where it is renewed or widened."""
+    with running(tmp_path) as rig:
+        rig.answer(take("t1", "ana", ("docs", "src/a")))
+        assert "freed" not in rig.answer(take("t1", "ana", None))
+        assert "freed" not in rig.answer(take("t1", "ana", ("lib",), add=True))
+        assert rig.answer(take("t1", "ana", ("docs/x", "src")))["freed"] == ["docs", "lib"]
+        assert "freed" not in rig.answer(take("t1", "ana", ()))
+        assert rig.answer(take("t1", "ana", ("src",)))["freed"] == [""]
+        rig.answer(take("t2", "ben", ("docs",)))
+
+
 def test_inv_me_2_own_claims_never_block_their_owner(tmp_path: Path) -> None:
     """One agent may hold overlapping claims."""
     with running(tmp_path) as rig:

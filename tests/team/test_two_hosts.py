@@ -202,3 +202,11 @@ def test_inv_mh_4_two_default_hubs_exclude_nothing_between_them(tmp_path: Path, 
             assert ("excludes nothing on other machines" in a.synapse(verb, "status").out) is not joined
         a.done("git", "config", "synapse.namespace", NAMESPACE)
         assert ("excludes nothing on other machines" in a.synapse("status").err) is not joined
+        if joined:
+            held = b.synapse("status")
+            assert "nothing is claimed by agents of this machine" in held.out and "status --all-hosts" in held.err
+            until(lambda: "a/ana" in b.synapse("status", "--all-hosts").out)
+            assert "nothing is claimed" not in b.synapse("status", "--all-hosts").out
+            b.done("git", "config", "synapse.namespace", "acme/apj")
+            alone = b.synapse("status").err
+            assert "nobody grants in it" in alone and f"git config synapse.namespace {NAMESPACE}" in alone

@@ -9,6 +9,9 @@ import msgspec
 from synapse_git.protocol.path import WirePath, from_wire
 from synapse_git.scope import ROOT, fold
 
+# The status of a claim that was taken away, as it is told, while its scope is not yet given to others.
+REVOKED = "revoked"
+
 TaskKey = tuple[str, str]
 TreeKey = tuple[str, str]
 

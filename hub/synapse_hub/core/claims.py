@@ -15,8 +15,8 @@ from synapse_git.constants import (
     MAX_NAMED_CONFLICTS,
 )
 from synapse_git.identity import acts_for
-from synapse_git.protocol.path import from_wire, paths_to_wire
-from synapse_git.scope import show
+from synapse_git.protocol.path import WirePath, from_wire, paths_to_wire
+from synapse_git.scope import ROOT, covers, show
 from synapse_hub.core import overlap
 from synapse_hub.core.claim import Claim, TaskKey, comparable, peer_of, tree_key
 from synapse_hub.core.commands.claims import TakeClaim
@@ -184,7 +184,20 @@ def _granted(
         checkpoint=previous.checkpoint if previous else state.retained((command.namespace, command.task_id)),
     )
     cause = "renewed" if held else "taken_over" if lapsed else "new"
-    return Decided([*before.values(), ClaimGranted(at=now, claim=claim, cause=cause)], claim_document(claim))
+    answer = claim_document(claim) | _let_go(held, claim)
+    return Decided([*before.values(), ClaimGranted(at=now, claim=claim, cause=cause)], answer)
+
+
+def _let_go(held: Claim | None, claim: Claim) -> dict[str, list[WirePath]]:
+    """What the task held until now and holds no more, as ``freed`` of the answer."""
+    kept = claim.scope()
+    before = held.paths or (ROOT,) if held else ()
+    freed = [path for path in before if not _covered(kept, comparable(claim.worktree, [from_wire(path)])[0])]
+    return {"freed": freed} if freed else {}
+
+
+def _covered(kept: Iterable[str], path: str) -> bool:
+    return any(covers(one, path) for one in kept)
 
 
 def not_held(task_id: str) -> Refusal:

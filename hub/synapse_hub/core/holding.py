@@ -93,7 +93,7 @@ def _revoke(held: Claim, command: ReleaseClaim, now: float) -> Decided:
         reason_text=command.reason_text,
         lease_expires_at=until,
     )
-    return Decided([] if held.revoked else [event], {**claim_document(revoked), "status": "revoked"})
+    return Decided([] if held.revoked else [event], claim_document(revoked))
 
 
 def decide_update(state: State, command: UpdateTask, now: float) -> Outcome:

@@ -148,14 +148,14 @@ def _foreign(state: State, event: ForeignEditSeen) -> Iterator[Word]:
 
 def _takeover(state: State, event: ClaimReleased | ClaimRevoked) -> Iterator[Word]:
     claim = state.claims.get((event.namespace, event.task_id))
-    if claim is not None:
-        by = _called(state, event.by, event.owner, event.namespace)
-        yield (
-            event.owner,
-            "",
-            f'{by} took task {event.task_id} ({_held(state, claim)}) away from you: "{said(event.reason_text)}". '
-            f"Before you go on there, claim it again: {_again(claim)}",
-        )
+    if claim is None:
+        return
+    what, why = f"task {event.task_id} ({_held(state, claim)})", said(event.reason_text)
+    if event.by == HUB_AGENT:
+        text = f"{what} was taken away from you, since {why}"
+    else:
+        text = f'{_called(state, event.by, event.owner, event.namespace)} took {what} away from you: "{why}"'
+    yield event.owner, "", f"{text}. Before you go on there, claim it again: {_again(claim)}"
 
 
 def _handover(state: State, event: TaskHandedOff) -> Word:

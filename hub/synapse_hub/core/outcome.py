@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from synapse_git.protocol.path import paths_to_wire
-from synapse_hub.core.claim import Claim
+from synapse_hub.core.claim import REVOKED, Claim
 from synapse_hub.core.events import AnyEvent
 from synapse_hub.core.events.base import Holder
 
@@ -68,7 +68,7 @@ def claim_document(claim: Claim) -> dict[str, Any]:
         "owner": claim.owner,
         "worktree": claim.worktree,
         "paths": list(claim.paths),
-        "status": claim.status,
+        "status": REVOKED if claim.revoked else claim.status,
         "note": claim.note,
         "epoch": claim.epoch,
         "version": claim.version,

@@ -8,6 +8,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from synapse_git.constants import HUB_AGENT
 from synapse_git.protocol.team import TeamLeaveBody, TeamRemoveBody
 from synapse_hub.core.claim import Claim, peer_of
 from synapse_hub.core.commands.claims import ReleaseClaim
@@ -93,7 +94,7 @@ async def _end(desk: Desk, held: Sequence[Claim], reason: str) -> list[str]:
     released = []
     for claim in held:
         command = ReleaseClaim(
-            agent=desk.team.id,
+            agent=HUB_AGENT,
             namespace=claim.namespace,
             task_id=claim.task_id,
             force=True,

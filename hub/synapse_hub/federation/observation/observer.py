@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Literal, get_args
 import msgspec
 
 from synapse_git.constants import OBSERVATION_RETRY_SECONDS
+from synapse_hub.core.claim import REVOKED
 from synapse_hub.core.team.decide import contests
 from synapse_hub.federation.assertion import asserting, assertions
 from synapse_hub.federation.link import Unreachable
 from synapse_hub.federation.observation.post import Post
 from synapse_hub.federation.observation.stream import Frame, listen
-from synapse_hub.federation.observation.tidings import REVOKED, AnyTiding, Asserted, ClaimChanged, ClaimHeld, Letter
+from synapse_hub.federation.observation.tidings import AnyTiding, Asserted, ClaimChanged, ClaimHeld, Letter
 from synapse_hub.federation.observation.view import View
 from synapse_hub.federation.signature import Signer
 from synapse_hub.federation.team import Team

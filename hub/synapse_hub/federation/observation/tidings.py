@@ -14,7 +14,7 @@ import msgspec
 
 from synapse_git.constants import HUB_AGENT
 from synapse_git.protocol.path import WirePath
-from synapse_hub.core.claim import Claim, TaskKey, peer_of
+from synapse_hub.core.claim import REVOKED, Claim, TaskKey, peer_of
 from synapse_hub.core.events import AnyEvent
 from synapse_hub.core.events.claims import (
     ClaimGranted,
@@ -26,8 +26,6 @@ from synapse_hub.core.events.claims import (
 )
 from synapse_hub.core.events.talk import MessageSent
 from synapse_hub.core.events.team import ClaimRevoked
-
-REVOKED = "revoked"
 
 
 class Tiding(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag_field="kind"):
