@@ -226,6 +226,12 @@ def _unusable(cwd: str, complaint: str) -> str:
     if "must be run in a work tree" in complaint:
         where = os.path.normpath(cwd)
         return f"{where} is in a bare repository or a git dir, which has no files to claim. Go into a worktree"
+    _, told, trust = complaint.partition("git config --global --add safe.directory ")
+    if told:
+        return (
+            f"{trust} belongs to another user, so that Git does not open it. "
+            f"If you trust it: git config --global --add safe.directory {trust}"
+        )
     return complaint.removeprefix("fatal: ")
 
 

@@ -136,6 +136,6 @@ def elsewhere(call: Call, seen: Mapping[str, guard.Standing], layers: Mapping[st
             continue
         install = f"synapse-git -C {phrase.shell(root)} install"
         if register.GUARD in layers[root]:
-            yield Finding(False, f"the guard of {root} is gone: {standing.mend}", install)
+            yield Finding(False, f"the guard of {root} does not run: {standing.mend}", install)
         else:
             yield Finding(None, f"no guard in {root}, where claims are made", install)

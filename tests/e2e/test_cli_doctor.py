@@ -98,7 +98,7 @@ def test_a_displaced_guard_is_named(repo: Path, box: Box) -> None:
     box.done("git", "config", "core.hooksPath", "/nonexistent")
     ended = box.synapse("doctor", cwd=box.home)
     assert ended.code == 1, ended.text
-    assert f"the guard of {repo} is gone" in ended.out
+    assert f"the guard of {repo} does not run" in ended.out
     assert f"synapse-git -C {repo} install" in ended.out
 
 

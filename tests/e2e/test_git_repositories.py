@@ -319,12 +319,16 @@ def test_an_order_that_git_cannot_read_refuses_in_words(box: Box, repo: Path) ->
 
 
 def test_a_repository_that_belongs_to_somebody_else(box: Box, repo: Path) -> None:
-    """Git will not open it, and its own words are passed on."""
+    """Git will not open it, and one line says how it would."""
     if os.geteuid():
         pytest.skip("only root can give a directory away")
     os.chown(repo, 12345, 12345)
     os.chown(repo / ".git", 12345, 12345)
     ended = box.synapse("install")
     assert ended.code == 4
-    assert "safe.directory" in ended.err
+    trusted = f"git config --global --add safe.directory {repo}"
+    assert (
+        ended.err
+        == f"synapse-git: {repo} belongs to another user, so that Git does not open it. If you trust it: {trusted}\n"
+    )
     assert "Traceback" not in ended.err
