@@ -16,20 +16,26 @@ if TYPE_CHECKING:
     from synapse_hooks.refusal import Circumstances
     from synapse_hooks.run import Run
     from synapse_hooks.verdict import Change
+    from synapse_hooks.waiver import Waiver
 
 
 def passes(
     change: Change, circumstances: Callable[[], Circumstances], policy: Policy | None, run: Run, here: Checkout
 ) -> bool:
     """May ``change`` go in? If not, its author has been told why and how to go on. No policy: the defaults hold."""
-    refused = objection(change, policy, run.env, here)
+    refused = objection(change, policy, run.env, here, run.parent)
     return refused is None or _stop(refused, circumstances())
 
 
 def objection(
-    change: Change, policy: Policy | None, env: Mapping[str, str], here: Checkout
+    change: Change, policy: Policy | None, env: Mapping[str, str], here: Checkout, parent: int = 0
 ) -> Refused | HubUnreachable | None:
-    """What stands against ``change`` for good: neither override nor policy lets it through. No policy: the defaults."""
+    """What stands against ``change`` for good: neither override nor policy lets it through. No policy: the defaults.
+
+    ``parent``: whoever runs the hooks of a Git operation, which is let through once; 0 for an edit.
+    """
+    if verdict.overriding(env) and parent and _waiver(here, parent, env).covers(change.paths):
+        return None
     try:
         env = binding.under(env, here.outer.common_dir)
         if remark := verdict.ask(change, env):
@@ -37,9 +43,18 @@ def objection(
         if change.strange and change.action != "edit":
             _relist(change, env, here)
     except (Refused, HubUnreachable) as refused:
-        if not _overridden(change, refused, env) and not (policy and _tolerated(change, refused, policy, env)):
+        waiver = _waiver(here, parent, env) if parent else None
+        if not _overridden(change, refused, env) and not (policy and _tolerated(change, refused, policy, env, waiver)):
             return refused
+        if waiver:
+            waiver.extend(change.paths)
     return None
+
+
+def _waiver(here: Checkout, parent: int, env: Mapping[str, str]) -> Waiver:
+    from synapse_hooks import waiver
+
+    return waiver.of(here.git_dir, parent, env)
 
 
 def _relist(change: Change, env: Mapping[str, str], here: Checkout) -> None:
@@ -66,7 +81,9 @@ def _overridden(change: Change, refused: Refused | HubUnreachable, env: Mapping[
     return True
 
 
-def _tolerated(change: Change, refused: Refused | HubUnreachable, policy: Policy, env: Mapping[str, str]) -> bool:
+def _tolerated(
+    change: Change, refused: Refused | HubUnreachable, policy: Policy, env: Mapping[str, str], waiver: Waiver | None
+) -> bool:
     """Does the policy let through what nobody can judge? That it went in is put on record all the same."""
     if refused.reason == "OWNER_UNREACHABLE":
         word, setting = policy.owner_down, "synapse.guard.ownerDown"
@@ -76,6 +93,8 @@ def _tolerated(change: Change, refused: Refused | HubUnreachable, policy: Policy
         return False
     if word != "warn":
         return False
+    if waiver and waiver.covers(change.paths):
+        return True
     if change.action == "edit":
         say(f"{refused.reason}: {refused}\nNobody judged this edit; the commit of it will be put on record")
         return True

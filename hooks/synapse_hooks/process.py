@@ -20,9 +20,29 @@ def started(pid: int, env: Mapping[str, str]) -> str:
 
 def serves(pid: int, command: str, env: Mapping[str, str]) -> bool:
     """Was ``pid`` started by Git, as a step of ``command``?"""
+    line = words(_parent(pid, env), env)
+    return _is_git(line) and subcommand(line) == command
+
+
+def of_git(pid: int, env: Mapping[str, str]) -> int:
+    """The Git process nearest to ``pid``, upwards; ``pid`` itself where there is none."""
+    found = pid
+    while found > 1:
+        if _is_git(words(found, env)):
+            return found
+        found = _parent(found, env)
+    return pid
+
+
+def _is_git(line: Sequence[str]) -> bool:
+    program = os.path.basename(line[0])
+    return program == "git" or program.startswith("git-")
+
+
+def _parent(pid: int, env: Mapping[str, str]) -> int:
+    """The process that started ``pid``; 0 if that cannot be told."""
     parent = _status(pid, 1) or _ps("ppid=", pid, env).strip()
-    line = words(int(parent), env) if parent.isdecimal() else [""]
-    return os.path.basename(line[0]).startswith("git") and subcommand(line) == command
+    return int(parent) if parent.isdecimal() else 0
 
 
 def _status(pid: int, field: int) -> str:

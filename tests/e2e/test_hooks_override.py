@@ -58,6 +58,20 @@ def test_an_override_goes_through_and_is_recorded_once(box: Box, held: Path) -> 
     assert not list(box.state.glob("overrides/*"))
 
 
+def test_each_operation_is_on_record_and_none_twice(box: Box, held: Path) -> None:
+    """Commits that follow each other for one reason, and a patch, whose hooks find another index each."""
+    said = allowed(box.git("commit", "-qam", "x", agent="ana", env=WHY)).err
+    for text in ("y", "z"):
+        box.write("src/b.py", text)
+        said += allowed(box.git("commit", "-qam", text, agent="ana", env=WHY)).err
+    patch = box.done("git", "format-patch", "-1", "--stdout")
+    box.done("git", "reset", "-q", "--hard", "HEAD~")
+    said += allowed(box.git("am", "-q", agent="ana", env=WHY, stdin=patch.encode())).err
+    assert said.count("it is on record") == len(_overrides(box)) == 4
+    letters = box.done("synapse-git", "inbox", "--agent", "bob", "--json")
+    assert letters.count("went over your claim") == 4
+
+
 def test_an_endless_reason_is_cut_and_that_is_said(box: Box, held: Path) -> None:
     """Four kilobytes are kept; the log and the holder's message show a line's worth."""
     ended = allowed(box.git("commit", "-qam", "x", agent="ana", env={"SYNAPSE_OVERRIDE": "why " * 25_000}))
@@ -98,7 +112,7 @@ def test_with_the_hub_away_it_waits_in_a_file(box: Box, held: Path) -> None:
     patience = time.monotonic() + 10
     while list((box.state / "overrides").iterdir()) and time.monotonic() < patience:
         time.sleep(0.05)
-    assert len(_overrides(box)) == len(files)
+    assert (len(files), len(_overrides(box))) == (1, 1)
 
 
 def test_one_that_can_be_written_nowhere_does_not_count(box: Box, held: Path) -> None:

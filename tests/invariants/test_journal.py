@@ -190,20 +190,18 @@ def test_evidence_that_says_the_same_within_a_minute_is_one_event(tmp_path: Path
         assert rig.hub.state.seq == 5
 
 
-def test_an_override_that_several_hooks_of_one_commit_report_is_one_event(tmp_path: Path) -> None:
-    """Another reason, or a minute later, is another override."""
-    clock = FakeClock()
+def test_each_override_of_a_commit_is_an_event_and_those_of_a_loop_of_edits_are_one(tmp_path: Path) -> None:
+    """Two commits for the same reason are two, however soon one follows the other."""
     override = RecordOverride(
         agent="ben", namespace="", worktree="wt:1", action="commit", paths=("src/a",), reason_text="outage"
     )
-    with running(tmp_path, clock) as rig:
+    with running(tmp_path, FakeClock()) as rig:
         for _ in range(3):
             assert rig.answer(override)["recorded"]
-        assert rig.hub.state.seq == 1
-        rig.answer(msgspec.structs.replace(override, reason_text="again"))
-        clock.at += 60
-        rig.answer(override)
         assert rig.hub.state.seq == 3
+        for _ in range(3):
+            assert rig.answer(msgspec.structs.replace(override, action="edit"))["recorded"]
+        assert rig.hub.state.seq == 4
 
 
 def test_inv_cr_1_a_retry_applies_once_even_after_a_restart(tmp_path: Path) -> None:

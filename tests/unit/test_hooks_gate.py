@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from synapse_git.checkout import Checkout
-from synapse_hooks import gate
+from synapse_hooks import gate, process
 from synapse_hooks.verdict import Change
 
 
@@ -57,3 +60,35 @@ def test_whoever_asked_in_vain_is_not_told_of_the_override(tmp_path: Path) -> No
     assert set(came) == {"POST /v2/guard"}
     (left,) = (tmp_path / "state/synapse-git/overrides").iterdir()
     assert json.loads(left.read_text())["reason_text"] == "it burns"
+
+
+def test_an_operation_is_let_through_once_and_another_for_the_same_reason_once_more(tmp_path: Path) -> None:
+    """Later hooks of one Git process add what it has not been let through with, and nothing else."""
+    here = Checkout(str(tmp_path), str(tmp_path), str(tmp_path), {})
+    env = {"HOME": str(tmp_path), "SYNAPSE_HUB": str(tmp_path / "s"), "SYNAPSE_OVERRIDE": "it burns"}
+    waiting = tmp_path / ".local/state/synapse-git/overrides"
+
+    def pass_through(parent: int, paths: bytes) -> int:
+        assert gate.objection(Change("ana", "n", "wt:1", "commit", paths, paths), None, env, here, parent) is None
+        return len(list(waiting.iterdir()))
+
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        own = os.getpid()
+        counts = [pass_through(own, paths) for paths in (b"a\0b\0", b"a\0", b"a\0c\0", b"a\0b\0c\0")]
+        assert counts == [1, 1, 2, 2]
+        assert pass_through(other.pid, b"a\0") == 3
+        other.communicate(b"\n")
+
+
+def test_whose_hooks_a_tool_runs_is_told_through_the_tool(tmp_path: Path) -> None:
+    """A Git process is found above those that it started; where there is none, a process stands for itself."""
+    git = tmp_path / "git"
+    git.symlink_to(sys.executable)
+    inner = "import os; print(os.getpid(), os.getppid()); input()"
+    outer = f"import subprocess, sys; subprocess.run([{sys.executable!r}, '-c', {inner!r}])"
+    with subprocess.Popen([git, "-c", outer], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as made:
+        assert made.stdout
+        tool, above = map(int, made.stdout.readline().split())
+        assert (process.of_git(tool, {}), process.of_git(above, {}), above) == (made.pid, made.pid, made.pid)
+        made.communicate(b"\n")
+    assert process.of_git(os.getpid(), {}) in (os.getpid(), process.of_git(os.getppid(), {}))

@@ -223,6 +223,7 @@ def decide_override(state: State, command: RecordOverride, now: float) -> Decide
         holders=tuple(conflict.holder() for conflict in verdict.conflicts()),
         spooled_at=command.spooled_at,
     )
-    # Several hooks of one commit may each say that it was let through.
-    events: list[AnyEvent] = [] if state.denied_lately(event) else [event, *owed(state.team, command, now)]
+    # A tool that edits in a loop says it again and again; two commits for one reason are two.
+    known = command.action == "edit" and state.denied_lately(event)
+    events: list[AnyEvent] = [] if known else [event, *owed(state.team, command, now)]
     return Decided(events, {"recorded": True, "conflicts": [found.document() for found in verdict.conflicts()]})

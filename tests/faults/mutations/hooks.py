@@ -10,6 +10,7 @@ _HOOKS = "hooks/synapse_hooks/"
 CHANGES, COMMITS, UPDATES = (f"{_HOOKS}{name}.py" for name in ("changes", "commits", "updates"))
 CHECKOUT = "synapse_git/checkout.py"
 GATE, JUDGED, RUN, VERDICT = (f"{_HOOKS}{name}.py" for name in ("gate", "judged", "run", "verdict"))
+WAIVER = f"{_HOOKS}waiver.py"
 
 BREAKAGES = (
     broken("a hub that is silent is told of the override as well", (GATE, "away=isinstance(refused, HubUnreachable)", "away=False")),
@@ -32,4 +33,7 @@ BREAKAGES = (
     broken("a merge changes no shared tree", (VERDICT, ', (self.namespace, "", self.shared, "allow")]', "]")),
     broken("a linked index holds its content", (JUDGED, "if os.path.islink(self._index):", "if not self._index:")),
     broken("a hub that was named is watched", (JUDGED, "if address.configured(hub):", "if not hub:")),
+    broken("each hook of an operation overrides anew", (GATE, "if waiver:\n            waiver.extend(change.paths)", "if not waiver:\n            pass")),
+    broken("an operation is let through with whatever it brings", (WAIVER, "return bool(known) and known.issuperset(", "return bool(known) or known.issuperset(")),
+    broken("what one operation was let through with, the next is", (WAIVER, "if self._operation and operation == self._operation", "if self._operation and operation")),
 )  # fmt: skip
