@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from synapse_hub.federation.conveyance import Conveyance
     from synapse_hub.federation.courier import Courier
     from synapse_hub.federation.estate import Arrivals
-    from synapse_hub.federation.forward import Forwarder
+    from synapse_hub.federation.forward import Forwarder, Writer
     from synapse_hub.federation.link import Link, Reply
     from synapse_hub.federation.observation.observer import Observed, Observer
     from synapse_hub.federation.refresh import Refresher
@@ -49,7 +49,7 @@ Transact = Callable[[AnyCommand], asyncio.Future[Answered]]
 class Embassy:
     """On the event loop only. ``transact``: the hub's own writer."""
 
-    def __init__(self, hub: Hub, team: Team, transact: Transact) -> None:
+    def __init__(self, hub: Hub, team: Team, transact: Writer) -> None:
         self._hub = hub
         self._team = team
         self._transact = transact

@@ -82,6 +82,19 @@ class Link:
     async def ask(
         self, method: str, target: str, headers: Mapping[str, str], body: bytes = b"", *, deadline_s: float
     ) -> Reply:
+        """`send` a request that is signed now. Raises: Unreachable; ValueError, as `signed`."""
+        return await self.send(self.signed(method, target, headers, body), deadline_s=deadline_s)
+
+    def signed(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> SignedRequest:
+        """A request as `send` takes it. Raises: ValueError, where a header holds what cannot be signed."""
+        request = SignedRequest(method, target, dict(headers), body)
+        self._sign(request)
+        return request
+
+    def _sign(self, request: SignedRequest) -> None:
+        self._signer.sign(request, self.name, now=self._wall(), nonce=secrets.token_hex(12))
+
+    async def send(self, request: SignedRequest, *, deadline_s: float) -> Reply:
         """Send a request, and once more if the connection broke: what changes something carries a key.
 
         Raises:
@@ -91,26 +104,29 @@ class Link:
         try:
             async with asyncio.timeout(deadline_s):
                 try:
-                    reply = await self._once(method, target, headers, body)
+                    reply = await self._once(request)
                     if reply.reason != "EXPIRED" or deadline_s <= _APART_S:
                         return reply
                     await asyncio.sleep(_APART_S)
                 except NotConnected:
-                    return await self._once(method, target, headers, body)
+                    return await self._again(request)
                 except Broken:
                     sent = True
-                reply = await self._once(method, target, headers, body)
+                reply = await self._again(request)
                 return msgspec.structs.replace(reply, alone=False)
         except TimeoutError:
             raise Unreachable(f"it did not answer within {deadline_s:g} s") from None
         except (NotConnected, Broken) as error:
             raise Unreachable(str(error), sent=sent or isinstance(error, Broken)) from error
 
-    async def _once(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Reply:
-        """One signed request. Raises: NotConnected, Broken, Unreachable."""
-        request = SignedRequest(method, target, dict(headers), body)
-        self._signer.sign(request, self.name, now=self._wall(), nonce=secrets.token_hex(12))
-        found = await self._line.exchange(method, target, request.headers, body)
+    async def _again(self, request: SignedRequest) -> Reply:
+        """Once more, and a second signature: an owner takes each once. Raises: as `_once`."""
+        self._sign(request)
+        return await self._once(request)
+
+    async def _once(self, request: SignedRequest) -> Reply:
+        """Raises: NotConnected, Broken, Unreachable."""
+        found = await self._line.exchange(request.method, request.target, request.headers, request.body)
         return read(found.status, found.body, found.headers)
 
 

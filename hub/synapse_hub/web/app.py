@@ -88,6 +88,8 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("GET", "/v2/metrics", metrics.metrics),
     ("POST", "/v2/ping", health.ping),
 )
+# What another hub may decide. All else is answered from what is on record here.
+_CARRIED = (claims.claim, claims.release, claims.update, claims.handoff, claims.checkpoint)
 SESSION = "/v2/session"
 
 log = logging.getLogger("synapse_hub")
@@ -126,7 +128,11 @@ def _told(desk: Desk, hub: str, request: Request, response: Response) -> Respons
 
 
 def _endpoint(desk: Desk, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+    carried = handler in _CARRIED
+
     async def endpoint(request: Request) -> Response:
+        if not carried:
+            await desk.embassy.settled()
         try:
             response = await handler(desk, request)
         except Rejected as rejected:

@@ -43,7 +43,7 @@ from synapse_hub.core.outcome import Refusal, claim_document
 from synapse_hub.core.state import State
 from synapse_hub.hub import Answered
 from synapse_hub.web import answer
-from synapse_hub.web.closing import closing
+from synapse_hub.web.closing import closing, known
 from synapse_hub.web.desk import Desk, Rejected, label, read, remark, session, task_name
 from synapse_hub.web.errand import Errand, extended, forwarded
 from synapse_hub.web.key import keyed
@@ -73,6 +73,7 @@ async def claim(desk: Desk, request: Request) -> Response:
     once = keyed(request, "claim", raw, command)
     errand = Errand("claim", raw, command, command.principal, wait_s=wait_s)
     await desk.embassy.oriented(command.namespace)
+    await known(desk, request)
     with closing(desk, request, (command.namespace, command.task_id), command.paths or ()):
         if abroad := owner(desk, request, command.namespace):
             return await forwarded(desk, request, abroad, errand)
@@ -92,6 +93,7 @@ async def release(desk: Desk, request: Request) -> Response:
     if body.force and not reason.strip():
         raise Rejected("INVALID_REQUEST", "a forced release needs a reason", "Give reason_text: the holder is told it")
     command = ReleaseClaim(**_task(desk, request, body), force=body.force, reason_text=reason)
+    await known(desk, request)
     with closing(desk, request, (command.namespace, command.task_id), ()):
         return await _decided(desk, request, "release", raw, command)
 
@@ -192,7 +194,6 @@ async def claims(desk: Desk, request: Request) -> Response:
         owner(desk, request, filters.get("namespace", ""))
     most = limit(request.query_params.get("limit"))
     after = cursor(request.query_params.get("after"))
-    await desk.embassy.settled()
     state, now = desk.hub.state, desk.hub.now()
     candidates = chain(_candidates(state, filters), () if peer(request) else state.team.receipts)
     wanted = {key for key in candidates if key > after and _matches(state, key, filters, now)}

@@ -57,7 +57,6 @@ class Trial(NamedTuple):
 
 async def guard(desk: Desk, request: Request) -> Response:
     """``POST /v2/guard``, as JSON or as a stream of NUL-separated paths; with ``Synapse-Query`` it changes nothing."""
-    await desk.embassy.settled()
     trial, edited, claims = await _judged(desk, request)
     response = await _answered(desk, request, trial, edited, claims=claims)
     response.headers.update(_unlisted(desk, trial.verdict.question, claims=claims))

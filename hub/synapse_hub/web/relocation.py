@@ -35,7 +35,6 @@ async def relocate(desk: Desk, worktree: str, namespace: str, before: str) -> Re
     Where it stayed, others of that project would know nothing of it. ``before``: the project it was registered in; of
     what is held on the tree that all checkouts of that one share nobody knows which it was for. Spec: INV-MH-2
     """
-    await desk.embassy.settled()
     state, now = desk.hub.state, desk.hub.now()
     found = (state.live(key, now) for key in sorted(overlap.keys(state.tree(("", worktree)))))
     held = [claim for claim in found if claim and claim.namespace != namespace]
@@ -80,5 +79,6 @@ async def _refused(desk: Desk, namespace: str, held: Sequence[Claim]) -> Refusal
     carry = partial(desk.embassy.forward, ownership.owner)
     if failed := await conversion.convert(carry, held, namespace, exclusion):
         return Refusal("SCOPE_CONFLICT", f"{ownership.owner} did not take over {'; '.join(failed)}")
+    await desk.embassy.settled()
     await desk.transact(YieldClaims(tasks=tuple(claim.key for claim in held)))
     return None

@@ -27,6 +27,7 @@ TEAM_DECIDE, TEAM_STATE, TRANSFER = (f"hub/synapse_hub/core/team/{name}.py" for 
     RECEIPTS,
     REPORTER,
     SEQUENCE,
+    SETTLING,
     SIGNATURE,
     SUCCESSION,
     TEAM,
@@ -48,6 +49,7 @@ TEAM_DECIDE, TEAM_STATE, TRANSFER = (f"hub/synapse_hub/core/team/{name}.py" for 
         "receipts",
         "reporter",
         "sequence",
+        "settling",
         "signature",
         "succession",
         "team",
@@ -55,9 +57,9 @@ TEAM_DECIDE, TEAM_STATE, TRANSFER = (f"hub/synapse_hub/core/team/{name}.py" for 
 )
 TIDINGS, VIEW = (f"hub/synapse_hub/federation/observation/{name}.py" for name in ("tidings", "view"))
 SNAPSHOT = "hub/synapse_hub/journal/snapshot.py"
-DEPARTURE, FOLLOWING, KEY, LISTENING, PARTY, RELOCATION, SIGNED, TEAM_ROUTES = (
+APP, DEPARTURE, FOLLOWING, KEY, LISTENING, PARTY, RELOCATION, SIGNED, TEAM_ROUTES = (
     f"hub/synapse_hub/web/{name}.py"
-    for name in ("departure", "following", "key", "listening", "party", "relocation", "signed", "team")
+    for name in ("app", "departure", "following", "key", "listening", "party", "relocation", "signed", "team")
 )
 
 BREAKAGES = (
@@ -143,7 +145,10 @@ BREAKAGES = (
     broken("an older listing replaces a newer answer", (TEAM_DECIDE, "known.at <= sent_at and (known.owner_seq <= told.owner_seq or", "known.at <= sent_at and (known.at or")),
     broken("what is not listed any more stays covered", (TEAM_DECIDE, "elif receipt.at <= command.sent_at and key not in doubtful:", "elif receipt.at < 0:")),
     broken("a revocation is not heard while something is under way", (TEAM_DECIDE, "if receipt.claim.epoch <= revoked.get(key, 0):", "if receipt.claim.epoch <= revoked.get(key, 0) and key not in team.under_way:")),
-    broken("the intent is not on record", (FORWARD, "            begun = await self._transact(intent)\n            if isinstance(begun.outcome, Refusal):\n                return begun\n", "")),
+    broken("the intent is not on record", (FORWARD, "            begun = await self._transact(intent, request)\n            if isinstance(begun.outcome, Refusal):\n                return begun\n", "")),
+    broken("an answer waits for the next question", (SETTLING, "        self._soon = self._soon or asyncio.get_running_loop().call_later(_SOON_S, self.write)\n", "")),
+    broken("an answer stays behind", (FORWARD, "            self._settling.write()\n", "")),
+    broken("what was just answered is not looked at", (APP, "            await desk.embassy.settled()\n", "            pass\n")),
     broken("a replay is a receipt", (FORWARD, "isinstance(command, ReleaseClaim) or reply.replayed:", "isinstance(command, ReleaseClaim):")),
     broken("a released receipt stays", (FORWARD, "isinstance(command, ReleaseClaim) or reply.replayed:\n            # An answer that is given again says what was granted then; what is held now, the owner's list says.\n            ended = True", "isinstance(command, ReleaseClaim) or reply.replayed:\n            ended = False")),
     broken("a refusal of one of two copies settles both", (FORWARD, "if not reply.reason or (alone and reply.alone and reply.reason not in _UNDECIDED):", "if True:")),
