@@ -67,6 +67,11 @@ def configured(env: Mapping[str, str]) -> str:
     return env.get("SYNAPSE_HUB", "")
 
 
+def expected(env: Mapping[str, str]) -> str:
+    """``SYNAPSE_HUB_ID``: the id that a hub must have to be asked, '' where any will do."""
+    return env.get("SYNAPSE_HUB_ID", "")
+
+
 def recorded(state: str) -> str:
     """The socket path that the last hub wrote down, or ''."""
     try:

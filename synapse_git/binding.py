@@ -1,17 +1,16 @@
 """Which hub grants in a repository: written down when it first did, so that nobody asks another one unawares.
 
-Another HOME or XDG_STATE_HOME leads to another hub, which knows of no claim and would let everything through. The
-one that is written down is asked instead; where that cannot be, nobody is. Stdlib only: hooks use it.
+Another HOME or XDG_STATE_HOME leads to another hub, which knows of no claim and would let everything through; so does
+the usual one where the state directory was lost. The one that is written down is asked instead; where that cannot be,
+nobody is. Stdlib only: hooks use it.
 """
 
 from __future__ import annotations
 
 import os
-import time
 
 from synapse_git import address, record
-from synapse_git.constants import HOOK_DEADLINE_SECONDS
-from synapse_git.errors import HubUnreachable
+from synapse_git.errors import AnotherHub
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,53 +81,35 @@ def forget(common_dir: str) -> None:
 
 
 def under(env: Mapping[str, str], common_dir: str) -> Mapping[str, str]:
-    """``env``, changed where needed so that it leads to the hub that grants in the repository.
+    """``env``, changed so that it leads to the hub that grants in the repository, and that no other one answers.
 
     Raises:
-        HubUnreachable: that hub cannot be asked from here; who else could be knows nothing.
+        AnotherHub: that hub cannot be asked from here; who else could be knows nothing.
         CheckoutError: which one it is cannot be read.
     """
     bound = read(common_dir)
     if bound is None:
         return env
-    if chosen := address.configured(env):
-        if chosen != bound.socket:
-            _check_identity(env, bound, chosen)
-        return env
-    if bound.state == address.state_dir(env):
-        return env
+    led = {**env, "SYNAPSE_HUB_ID": bound.hub_id}
+    # One hub may be reached in several ways, out of a container for example.
+    if address.configured(env) or bound.state == address.state_dir(env):
+        return led
     place = bound.state or bound.socket
     try:
         owner = os.stat(place).st_uid
     except OSError as error:
-        raise HubUnreachable(_stranded(env, bound, f"cannot be reached from here ({error.strerror})")) from error
+        raise AnotherHub(_stranded(env, bound, f"cannot be reached from here ({error.strerror})")) from error
     if owner != os.geteuid():
-        raise HubUnreachable(_stranded(env, bound, f"is that of uid {owner}, not yours"))
+        raise AnotherHub(_stranded(env, bound, f"is that of uid {owner}, not yours"))
     if bound.state:
-        return {**env, "XDG_STATE_HOME": os.path.dirname(bound.state)}
-    return {**env, "SYNAPSE_HUB": bound.socket}
-
-
-def _check_identity(env: Mapping[str, str], bound: Binding, chosen: str) -> None:
-    """One hub may be reached in several ways, out of a container for example."""
-    from synapse_git import document, starter  # wanted by few, and this module is imported before Git is asked
-
-    line = starter.connect_running(env, deadline=time.monotonic() + HOOK_DEADLINE_SECONDS)
-    if line is None:
-        return  # whoever asks next says so
-    with line:
-        try:
-            found = document.read(line.ask("GET", "/v2/health").body).get("hub_id")
-        except (ValueError, AttributeError):
-            found = None
-    if found != bound.hub_id:
-        raise HubUnreachable(_stranded(env, bound, f"is not the one at SYNAPSE_HUB={chosen}"))
+        return {**led, "XDG_STATE_HOME": os.path.dirname(bound.state)}
+    return {**led, "SYNAPSE_HUB": bound.socket}
 
 
 def _stranded(env: Mapping[str, str], bound: Binding, why: str) -> str:
-    other = "" if address.configured(env) else f" The hub of {address.state_dir(env)} knows nothing of them."
     return (
-        f"claims in this repository are granted by the hub of {bound.state or bound.socket}, which {why}.{other} "
+        f"claims in this repository are granted by the hub of {bound.state or bound.socket}, which {why}. "
+        f"The hub of {address.state_dir(env)} knows nothing of them. "
         "Use the HOME and XDG_STATE_HOME that belong to it, or name its socket: SYNAPSE_HUB=PATH. "
         "If it is gone for good, have this one grant here: synapse-git install"
     )

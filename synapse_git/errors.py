@@ -76,6 +76,10 @@ class HubUnreachable(SynapseError):
     reason = "HUB_UNREACHABLE"
 
 
+class AnotherHub(HubUnreachable):
+    """The hub that granted in the repository is not the one to be had: that one knows nothing of what is held."""
+
+
 class Refused(SynapseError):
     """The hub said no. ``problem`` is its problem document, with ``reason`` in it."""
 

@@ -12,11 +12,14 @@ import stat
 import sys
 import time
 
-from synapse_git.errors import HubUnreachable
+from synapse_git.errors import AnotherHub, HubUnreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+MISDIRECTED = 421
+"""The status by which a hub tells that somebody else was meant."""
 
 
 class Answer:
@@ -40,15 +43,16 @@ class Line:
             OSError: nobody listens there.
             HubUnreachable: the socket or its server is not this user's, or the deadline passed.
         """
-        self._begin("hub", ())
+        self._begin("hub", path, ())
         self._deadline = deadline
         check_socket(path)
         self._socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         self._connect(path)
 
-    def _begin(self, host: str, always: tuple[tuple[str, str], ...]) -> None:
-        """``always``: headers of every request."""
+    def _begin(self, host: str, place: str, always: tuple[tuple[str, str], ...]) -> None:
+        """``place``: where it is, for people; ``always``: headers of every request."""
         self._host = host
+        self._place = place
         self._always = always
         self._buffer = b""
         self.sent = False
@@ -79,6 +83,10 @@ class Line:
         """Give the connection away: its descriptor, which the caller closes."""
         return self._socket.detach()
 
+    def expect(self, hub_id: str) -> None:
+        """Let no other hub than ``hub_id`` answer: it is told whom each request is for, and does nothing of it."""
+        self._always = (*self._always, ("Synapse-Hub", hub_id))
+
     def server_pid(self) -> int:
         """The process at the other end, from the kernel."""
         return peer_pid(self._socket)
@@ -88,10 +96,11 @@ class Line:
 
         Raises:
             HubUnreachable: no whole answer before the deadline; ``sent`` tells whether the request left.
+            AnotherHub: it is not the one to `expect`.
         """
         try:
             self._send(method, target, headers, body)
-            status, found = self._head()
+            status, found = self._meant()
             length = int(found.get("content-length", "0"))
             return Answer(status, found, self._exactly(length))
         except (OSError, ValueError, IndexError) as broken:
@@ -102,10 +111,11 @@ class Line:
 
         Raises:
             HubUnreachable: the hub went away or answered with something else than a stream.
+            AnotherHub: it is not the one to `expect`.
         """
         try:
             self._send("GET", target, headers, b"")
-            status, found = self._head()
+            status, found = self._meant()
             if status != 200 or found.get("transfer-encoding") != "chunked":
                 raise HubUnreachable(f"the hub answered {status} where a stream was expected")
             self._deadline = float("inf")
@@ -135,6 +145,17 @@ class Line:
                 rest = rest[self._socket.send(rest[:262144]) :]
             except BrokenPipeError:
                 return  # the hub refused early; its answer is there to be read
+
+    def _meant(self) -> tuple[int, dict[str, str]]:
+        status, headers = self._head()
+        if status == MISDIRECTED:
+            raise AnotherHub(
+                f"the hub at {self._place} is not the one that granted in this repository, and knows nothing of what "
+                "is held here: the state directory of that one was lost, moved or replaced. If there is a copy of it, "
+                "stop this hub (synapse-git hub stop) and put the copy back. If it is gone for good, have this hub "
+                "grant here: synapse-git install"
+            )
+        return status, headers
 
     def _head(self) -> tuple[int, dict[str, str]]:
         lines = self._until(b"\r\n\r\n").decode("latin-1").split("\r\n")

@@ -22,7 +22,8 @@ class LoopbackLine(Line):
             HubUnreachable: it is no such URL, the token cannot be read, or the deadline passed.
         """
         host, port = _place(url)
-        self._begin(f"{url.removeprefix(_SCHEME).rstrip('/')}", (("Authorization", f"Bearer {_token(token_file)}"),))
+        proof = ("Authorization", f"Bearer {_token(token_file)}")
+        self._begin(url.removeprefix(_SCHEME).rstrip("/"), url, (proof,))
         self._deadline = deadline
         self._socket = _socket.socket(_socket.AF_INET6 if ":" in host else _socket.AF_INET, _socket.SOCK_STREAM)
         self._connect((host, port))

@@ -11,7 +11,7 @@ import sys
 import time
 
 from synapse_git import address
-from synapse_git.errors import HubUnreachable
+from synapse_git.errors import AnotherHub, HubUnreachable
 from synapse_git.exchange import Line
 
 TYPE_CHECKING = False
@@ -30,19 +30,31 @@ def connect(env: Mapping[str, str], *, deadline: float, start_deadline: float) -
 
     Raises:
         HubUnreachable: with the reason and what to type.
+        AnotherHub: the one that is expected has lost its journal.
     """
-    if chosen := address.configured(env):
-        return _connect_configured(chosen, env, deadline)
+    if line := connect_running(env, deadline=deadline):
+        return line
     state = address.state_dir(env)
-    line = _try(address.recorded(state), deadline)
-    return line or _start(state, env, start_deadline)
+    if address.expected(env) and not any(os.path.lexists(f"{state}/journal.{kind}") for kind in ("db", "mark")):
+        raise AnotherHub(
+            f"the journal of the hub that grants in this repository, with all that is held, is gone from {state}. "
+            "Put the directory back as it was. If it is gone for good, begin anew: synapse-git install"
+        )
+    return _expecting(_start(state, env, start_deadline), env)
 
 
 def connect_running(env: Mapping[str, str], *, deadline: float) -> Line | None:
     """A line to a hub that runs already, or None. Starts nothing."""
     if chosen := address.configured(env):
-        return _connect_configured(chosen, env, deadline)
-    return _try(address.recorded(address.state_dir(env)), deadline)
+        return _expecting(_connect_configured(chosen, env, deadline), env)
+    line = _try(address.recorded(address.state_dir(env)), deadline)
+    return line and _expecting(line, env)
+
+
+def _expecting(line: Line, env: Mapping[str, str]) -> Line:
+    if hub_id := address.expected(env):
+        line.expect(hub_id)
+    return line
 
 
 def _connect_configured(chosen: str, env: Mapping[str, str], deadline: float) -> Line:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from synapse_git import explain, scope
+from synapse_git.errors import AnotherHub
 from synapse_hooks.verdict import OVERRIDE
 
 TYPE_CHECKING = False
@@ -56,8 +57,11 @@ def unknown(error: HubUnreachable, around: Circumstances) -> str:
     lines = [
         f"{error.reason}: {error}",
         "Nobody can tell whether others hold what this changes, so it is refused.",
-        "If it hangs: synapse-git hub stop    Start it: synapse-git hub start    What is wrong: synapse-git doctor",
     ]
+    if not isinstance(error, AnotherHub):
+        lines.append(
+            "If it hangs: synapse-git hub stop    Start it: synapse-git hub start    What is wrong: synapse-git doctor"
+        )
     if around.operation.way_out:
         lines.append(f"Give up the {around.operation.name}:  {around.operation.way_out}")
     return "\n".join([*lines, _on_record(around.operation)])

@@ -8,7 +8,7 @@ from synapse_git import address, binding, client, explain, policy, scope
 from synapse_git.cli import guard, phrase, register
 from synapse_git.cli import submodules as inner
 from synapse_git.cli.finding import Finding
-from synapse_git.errors import CheckoutError, HubUnreachable
+from synapse_git.errors import CheckoutError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,14 +24,11 @@ def wanted(standings: Mapping[str, guard.Standing], layers: Mapping[str, Sequenc
 
 
 def bound(call: Call, here: Checkout) -> Finding | None:
-    """Does another hub grant in this repository than this environment leads to?"""
-    try:
-        bound = binding.read(here.outer.common_dir)
-        if bound is None or call.hub is call.env:
-            return None
-    except (HubUnreachable, CheckoutError) as error:
-        return Finding(False, str(error))
-    usual = address.state_dir(call.env)
+    """Does another hub grant in this repository than this environment leads to? One that can be asked."""
+    bound, hub, usual = binding.read(here.outer.common_dir), call.hub, address.state_dir(call.env)
+    led = address.configured(hub) != address.configured(call.env) or address.state_dir(hub) != usual
+    if bound is None or not led:
+        return None
     return Finding(None, f"the hub of {bound.state or bound.socket} grants in this repository, not that of {usual}")
 
 

@@ -11,7 +11,7 @@ from synapse_git import address, client, ending, exchange, git, starter
 from synapse_git.cli import checkup, guard, output, register, sandbox, worktrees
 from synapse_git.cli.finding import Finding
 from synapse_git.cli.verb import Option, Verb
-from synapse_git.errors import EXIT_REFUSED, CheckoutError, SynapseError
+from synapse_git.errors import EXIT_REFUSED, AnotherHub, CheckoutError, SynapseError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,17 +59,15 @@ def _fixed(call: Call) -> Iterator[str]:
 def examine(call: Call) -> Iterator[Finding]:
     """Every finding, in the order of what depends on what."""
     yield from _versions(call.env)
-    hub = _hub(call.env)
+    hub = _hub(call)
     yield hub
     if not hub.ok:
         return
-    yield from _modes(call.env)
-    yield from sandbox.examine(call.env)
+    yield from _modes(call.hub)
+    yield from sandbox.examine(call.hub)
     here = call.checkout_if_any()
     if here and (elsewhere := checkup.bound(call, here)):
         yield elsewhere
-        if elsewhere.ok is False:
-            return
     if here and (lost := checkup.identity(here)):
         yield lost
     layers = register.layers(call.hub)
@@ -105,12 +103,14 @@ def _versions(env: Mapping[str, str]) -> Iterator[Finding]:
         yield Finding(None, "synapse-git is not on PATH", f"put its directory there, for example {where}")
 
 
-def _hub(env: Mapping[str, str]) -> Finding:
+def _hub(call: Call) -> Finding:
     """Asked through the write path, so that "yes" means that it grants."""
     try:
-        health = client.query(env, "/v2/health").document
+        health = client.query(call.hub, "/v2/health").document
+    except (AnotherHub, CheckoutError) as error:
+        return Finding(False, str(error))
     except SynapseError as error:
-        return Finding(False, f"no hub that grants: {error}", _way_back(env))
+        return Finding(False, f"no hub that grants: {error}", _way_back(call.env))
     if broken := health.get("team_broken"):
         return Finding(
             False, str(broken), "mend the file; the hub reads it again when it is told: synapse-git hub stop"

@@ -7,7 +7,7 @@ import os
 from synapse_git import address, binding, client, identity, scope
 from synapse_git.cli import arbitration, guard, output, phrase, register, submodules, worktrees
 from synapse_git.cli.verb import Verb
-from synapse_git.errors import CheckoutError, HubUnreachable, Refused, SynapseError
+from synapse_git.errors import AnotherHub, CheckoutError, HubUnreachable, Refused, SynapseError
 from synapse_git.record import FOLDER
 
 TYPE_CHECKING = False
@@ -57,12 +57,17 @@ def _bind(call: Call, here: Checkout) -> None:
     common_dir = here.outer.common_dir
     try:
         hub = call.hub
-    except (HubUnreachable, CheckoutError):
-        usual = address.state_dir(call.env)
-        output.message(f"note: the hub that granted here cannot be asked; from now on that of {usual} grants")
+        hub_id = client.query(hub, "/v2/health").document["hub_id"]
+    except (AnotherHub, CheckoutError):
+        hub = call.env
+        hub_id = client.query(hub, "/v2/health").document["hub_id"]
+        usual = address.configured(hub) or address.state_dir(hub)
+        output.message(
+            f"note: the hub that granted here cannot be asked; from now on that of {usual} grants, "
+            "which knows nothing of what was claimed until now"
+        )
         binding.forget(common_dir)
-        hub = call.hub
-    binding.confirm(hub, common_dir, client.query(hub, "/v2/health").document["hub_id"])
+    binding.confirm(hub, common_dir, hub_id)
 
 
 def _say(report: dict[str, Any], here: Checkout, chosen: str) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.box import Box, Result
 from tests.hooking import allowed, claim, refused
+from tests.tools.agents import agent
 
 
 @pytest.fixture
@@ -59,6 +60,43 @@ def test_a_hub_that_is_out_of_reach_is_not_replaced(box: Box, repo: Path, stray:
     allowed(_commit(box, "src/a.py", {**stray, "SYNAPSE_OVERRIDE": "it is gone"}))
     assert "from now on" in allowed(box.synapse("install", env=stray)).err
     allowed(_commit(box, "src/a.py", stray))
+
+
+def test_a_lost_state_directory_is_not_taken_for_a_free_repository(box: Box, repo: Path) -> None:
+    """Whether nothing stands in its place or a hub that began anew: commit, edit, claim, check, status and doctor say
+    so. It goes on where the directory comes back, or another hub was chosen.
+    """
+    allowed(box.synapse("agents", "install", "claude", "--project"))
+    claim(box, "ana", "src/a.py")
+    box.stop_hub()
+    shutil.move(box.state, box.home / "away")
+
+    def all_refuse(why: str) -> None:
+        for ended in (
+            _commit(box, "src/a.py", {}),
+            box.synapse("claim", "src/b.py", agent="ben"),
+            box.synapse("check", "src/a.py", agent="ben"),
+            box.synapse("status"),
+        ):
+            assert ended.code != 0 and "HUB_UNREACHABLE" in ended.err and why in ended.err, ended.text
+            assert "synapse-git install" in ended.err and "hub start" not in ended.err, ended.text
+        reason = agent(box, "claude", "s1", repo).edit(repo / "src/a.py")
+        assert why in reason and "hub start" not in reason
+        told = box.synapse("doctor")
+        assert told.code == 1 and why in told.out, told.text
+
+    all_refuse("is gone from")
+    assert not (box.state / "journal.db").exists(), "a hub began anew, in the way of the directory coming back"
+    allowed(box.synapse("hub", "start", cwd=box.home))
+    all_refuse("is not the one that granted")
+    box.stop_hub()
+    shutil.rmtree(box.state)
+    shutil.move(box.home / "away", box.state)
+    refused(_commit(box, "src/a.py", {}), "src/a.py")
+    box.stop_hub()
+    shutil.rmtree(box.state)
+    assert "knows nothing of what was claimed" in allowed(box.synapse("install")).err
+    allowed(_commit(box, "src/a.py", {}))
 
 
 @pytest.mark.parametrize("left", [b"", b"\0\0", b"nonsense", None])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from synapse_git import address, binding, record
-from synapse_git.errors import CheckoutError, HubUnreachable
+from synapse_git.errors import AnotherHub, CheckoutError
 
 
 @pytest.fixture
@@ -21,10 +21,12 @@ def bound(tmp_path: Path) -> tuple[str, dict[str, str], dict[str, str]]:
     return str(tmp_path / "git"), usual, stray
 
 
-def test_the_usual_environment_is_left_as_it_is(bound: tuple[str, dict[str, str], dict[str, str]]) -> None:
-    """It leads there already; and where nobody granted anything, every environment does."""
+def test_the_usual_environment_leads_to_that_hub_and_no_other(
+    bound: tuple[str, dict[str, str], dict[str, str]],
+) -> None:
+    """Its state directory may have been lost, and be another hub's by now; where nobody granted, any hub will do."""
     common_dir, usual, stray = bound
-    assert binding.under(usual, common_dir) is usual
+    assert binding.under(usual, common_dir) == {**usual, "SYNAPSE_HUB_ID": "1f"}
     assert binding.under(stray, common_dir + "/none") is stray
 
 
@@ -32,21 +34,21 @@ def test_another_environment_leads_to_the_bound_hub(bound: tuple[str, dict[str, 
     """Whatever its home is."""
     common_dir, usual, stray = bound
     led = binding.under(stray, common_dir)
-    assert address.state_dir(led) == address.state_dir(usual)
+    assert address.state_dir(led) == address.state_dir(usual) and address.expected(led) == "1f"
 
 
 def test_a_hub_that_cannot_be_asked_is_not_replaced(bound: tuple[str, dict[str, str], dict[str, str]]) -> None:
     """Its state directory is gone, or another user's."""
     common_dir, usual, stray = bound
     binding.write(common_dir, binding.Binding("/nowhere/synapse-git", "1f", ""))
-    with pytest.raises(HubUnreachable, match="/nowhere/synapse-git, which cannot be reached"):
+    with pytest.raises(AnotherHub, match="/nowhere/synapse-git, which cannot be reached"):
         binding.under(usual, common_dir)
-    with pytest.raises(HubUnreachable, match="cannot be reached"):
+    with pytest.raises(AnotherHub, match="cannot be reached"):
         binding.under(stray, common_dir)
 
 
 def test_a_hub_that_was_named_is_found_without_its_name(bound: tuple[str, dict[str, str], dict[str, str]]) -> None:
-    """What SYNAPSE_HUB led to when it granted is asked from then on; its own socket needs no proof of identity."""
+    """What SYNAPSE_HUB led to when it granted is asked from then on."""
     common_dir, usual, stray = bound
     binding.forget(common_dir)
     socket = common_dir + "/hub.sock"
@@ -54,7 +56,7 @@ def test_a_hub_that_was_named_is_found_without_its_name(bound: tuple[str, dict[s
     Path(socket).touch()
     assert binding.under(usual, common_dir)["SYNAPSE_HUB"] == socket
     named = {**usual, "SYNAPSE_HUB": socket}
-    assert binding.under(named, common_dir) is named
+    assert binding.under(named, common_dir) == {**named, "SYNAPSE_HUB_ID": "2e"}
 
 
 def test_the_same_hub_is_written_down_once(bound: tuple[str, dict[str, str], dict[str, str]]) -> None:

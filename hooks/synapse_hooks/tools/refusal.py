@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from synapse_git import explain
-from synapse_git.errors import HubUnreachable, Refused
+from synapse_git.errors import AnotherHub, HubUnreachable, Refused
 
 
 def text(refused: Refused | HubUnreachable) -> str:
     """The reason, in the order in which it is needed."""
     if isinstance(refused, HubUnreachable):
+        start = "" if isinstance(refused, AnotherHub) else "Start the hub: synapse-git hub start    "
         return (
             f"{refused.reason}: {refused}\n"
             "Nobody can tell whether others hold this file, so the edit is refused and nothing was changed.\n"
-            "Start the hub: synapse-git hub start    What is wrong: synapse-git doctor\n"
+            f"{start}What is wrong: synapse-git doctor\n"
             "The user may allow edits without it: git config synapse.guard.hubDown warn"
         )
     lines = [explain.problem(refused.problem), "Nothing was changed."]

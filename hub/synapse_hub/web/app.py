@@ -14,6 +14,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
+from synapse_git.exchange import MISDIRECTED
 from synapse_git.protocol.body import PROBLEM_TYPE
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.federation.names import retold
@@ -38,7 +39,7 @@ from synapse_hub.web import (
     watch,
     worktrees,
 )
-from synapse_hub.web.desk import Desk, Rejected, asker
+from synapse_hub.web.desk import Desk, Rejected, asker, header
 from synapse_hub.web.party import peer, spoken
 from synapse_hub.web.session import conversation
 
@@ -131,6 +132,9 @@ def _endpoint(desk: Desk, handler: Handler) -> Callable[[Request], Awaitable[Res
     carried = handler in _CARRIED
 
     async def endpoint(request: Request) -> Response:
+        if header(request, b"synapse-hub") not in (None, desk.hub.hub_id):
+            refusal = Refusal("INVALID_REQUEST", f"this is the hub {desk.hub.hub_id}, not the one that was meant")
+            return answer.problem(refusal, desk.hub.state.seq, desk.hub.now(), MISDIRECTED)
         if not carried:
             await desk.embassy.settled()
         try:
