@@ -72,17 +72,20 @@ class Reply:
         return found
 
 
-def command(env: Mapping[str, str], target: str, body: Mapping[str, object], *, patience_s: float = 0.0) -> Reply:
+def command(
+    env: Mapping[str, str], target: str, body: Mapping[str, object], *, patience_s: float = 0.0, key: str = ""
+) -> Reply:
     """Have something done: ``POST target``, applied at most once however often it has to be sent.
 
     ``patience_s``: how much longer than usual the answer may take; with it a broken connection is the caller's affair.
+    ``key``: what it goes by where another process may have sent it before, '' for one of its own.
 
     Raises:
         Refused: the hub said no.
         HubUnreachable: no answer; whether it was done can then be asked for.
     Spec: INV-CR-1
     """
-    headers = [_JSON, ("Idempotency-Key", os.urandom(16).hex())]
+    headers = [_JSON, ("Idempotency-Key", key or os.urandom(16).hex())]
     return settle(_ask(env, "POST", target, headers, document.write(body).encode(), patience_s), env)
 
 

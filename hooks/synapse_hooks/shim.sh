@@ -87,13 +87,17 @@ broken() {
 	case ${SYNAPSE_OVERRIDE-} in
 	*[![:space:]]*)
 		# Nobody is there to put it on record, so it is written down beside what else is kept of this checkout.
-		if printf '%s %s: %.1000s\n' "$name" "$PPID" "$SYNAPSE_OVERRIDE" >>"$record/unchecked"; then
-			told || {
+		head=$(git rev-parse -q --verify HEAD 2>/dev/null)
+		told "$head" && return 0
+		if write_down; then
+			{
 				echo "synapse-git: the guard of this repository cannot run: $1."
-				echo "Nothing was checked. It is let through by SYNAPSE_OVERRIDE, and written down in $record/unchecked"
+				echo "Nothing was checked. It is let through by SYNAPSE_OVERRIDE, and written down in $record/unchecked:"
+				echo "once the program is there again, this puts it on record: synapse-git install"
 			} >&2
 			return 0
 		fi
+		rm -f "$record/told"
 		;;
 	esac
 	echo "synapse-git: the guard of this repository cannot run: $1." >&2
@@ -103,14 +107,41 @@ broken() {
 	exit 1
 }
 
-# One Git process starts several hooks; what all of them have to say is said once.
+# A line of fields with tabs between them: when, which hook, on what branch, after which commit, for whom, why, and what
+# changes, as Git quotes it.
+write_down() {
+	changed=''
+	[ "$moment" != index ] || changed=$(GIT_OPTIONAL_LOCKS=0 git -c core.quotePath=true diff --cached --name-only \
+		--no-renames --no-relative --ignore-submodules=none 2>/dev/null | head -n 100)
+	joined ' 	
+' ' ' "$(printf '%.1000s' "$SYNAPSE_OVERRIDE")" && reason=$joined
+	joined '
+' '	' "$changed"
+	printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$name" "$(git symbolic-ref -q HEAD)" \
+		"$head" "${SYNAPSE_AGENT-}" "$reason" "$joined" >>"$record/unchecked"
+}
+
+# The parts of $3 that are separated by $1, with $2 between them.
+joined() {
+	set -f
+	IFS=$1
+	# shellcheck disable=SC2086 # it is to be split
+	set -- "$2" $3
+	IFS=$1
+	shift
+	joined=$*
+	unset IFS
+	set +f
+}
+
+# One Git process starts several hooks; what all of them have to say, of one commit if $1 is the one before, is said once.
 told() {
 	age
 	if [ -f "$record/told" ]; then
-		{ IFS= read -r pid && IFS= read -r start; } <"$record/told" &&
-			[ -n "$since" ] && [ "$pid $start" = "$PPID $since" ] && return
+		{ IFS= read -r pid && IFS= read -r start && IFS= read -r about; } <"$record/told" &&
+			[ -n "$since" ] && [ "$pid $start $about" = "$PPID $since ${1-}" ] && return
 	fi
-	[ ! -d "$record" ] || printf '%s\n' "$PPID" "$since" 2>/dev/null >"$record/told"
+	[ ! -d "$record" ] || printf '%s\n' "$PPID" "$since" "${1-}" 2>/dev/null >"$record/told"
 	return 1
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from synapse_git import address, binding, client, explain, policy, scope
-from synapse_git.cli import guard, phrase, register
+from synapse_git.cli import guard, phrase, register, unchecked
 from synapse_git.cli import submodules as inner
 from synapse_git.cli.finding import Finding
 from synapse_git.errors import CheckoutError
@@ -103,6 +103,13 @@ def submodules(
             yield Finding(False, what, f"synapse-git -C {phrase.shell(outer)} install")
     if found and all(standing.cover for standing in found.values()):
         yield Finding(True, f"the guard is in its submodules ({len(found)})")
+
+
+def left(call: Call, here: Checkout) -> Iterator[Finding]:
+    """What went in while the hooks could not judge, and is not on record yet."""
+    for found in unchecked.waiting(call, here):
+        what = f"what was let through unchecked is not on record yet ({len(found.lines)}, in {scope.show(found.path)})"
+        yield Finding(False, what, "synapse-git install")
 
 
 def policies(here: Checkout) -> Iterator[Finding]:

@@ -78,6 +78,7 @@ def examine(call: Call) -> Iterator[Finding]:
         standings = guard.survey([here.root, *worktrees.roots(here.root, call.env)], call.env)
         yield from checkup.worktrees(standings, layers)
         yield from checkup.submodules(call, standings, layers)
+        yield from checkup.left(call, here)
         yield from checkup.policies(here)
         yield from checkup.agents(call, here)
         yield from checkup.watchers(call, standings.keys())

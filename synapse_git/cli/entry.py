@@ -84,8 +84,12 @@ def _guard_denied(event: Fields) -> str:
 
 
 def _overridden(event: Fields) -> str:
-    reason = explain.said(event["reason_text"])
-    return f'{event["agent"]} overrode the guard ({event["action"]}) on {_changed(event)}{_held_by(event)}: "{reason}"'
+    reason, noted = explain.said(event["reason_text"]), event.get("spooled_at")
+    when = f" on {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(noted))}" if noted else ""
+    return (
+        f"{event['agent']} overrode the guard ({event['action']}){when} on {_changed(event)}{_held_by(event)}: "
+        f'"{reason}"'
+    )
 
 
 def _sent(event: Fields) -> str:

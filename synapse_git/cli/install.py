@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from synapse_git import address, binding, client, identity, scope
-from synapse_git.cli import arbitration, guard, output, phrase, register, submodules, worktrees
+from synapse_git.cli import arbitration, guard, output, phrase, register, submodules, unchecked, worktrees
 from synapse_git.cli.verb import Verb
 from synapse_git.errors import AnotherHub, CheckoutError, HubUnreachable, Refused, SynapseError
 from synapse_git.record import FOLDER
@@ -33,6 +33,8 @@ def run(call: Call) -> int:
         _set_agent(here, chosen)
     register.enter(call, here, call.agent(), [register.GUARD])
     register.siblings(call, here)
+    for done in unchecked.settle(call, here):
+        output.message(done)
     if call.json:
         output.structure({**report, "worktree": tree, "namespace": namespace, "root": here.root, "agent": chosen})
     else:

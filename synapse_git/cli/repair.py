@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 
 from synapse_git import address, binding, client, ending, exchange, explain, record, starter
-from synapse_git.cli import checkup, guard, register, submodules, worktrees
+from synapse_git.cli import checkup, guard, register, submodules, unchecked, worktrees
 from synapse_git.constants import CLIENT_DEADLINE_SECONDS
 from synapse_git.errors import CheckoutError, HubUnreachable, SynapseError
 
@@ -29,6 +29,7 @@ def mend(call: Call) -> Iterator[str]:
     yield from _binding(call)
     yield from _identities(call)
     yield from _guards(call)
+    yield from _unchecked(call)
 
 
 def _modes(state: str) -> Iterator[str]:
@@ -148,3 +149,11 @@ def _guards(call: Call) -> Iterator[str]:
             with suppress(SynapseError):
                 if guard.act("install", root, call.env).get("changed"):
                     yield f"the guard in {root} is put back ({standing.mend})"
+
+
+def _unchecked(call: Call) -> Iterator[str]:
+    """What hooks let through while they could not judge is put on record."""
+    here = call.checkout_if_any()
+    if here:
+        with suppress(SynapseError):
+            yield from unchecked.settle(call, here)

@@ -15,7 +15,7 @@ import pytest
 
 from synapse_hooks import shims
 from tests.box import Box
-from tests.hooking import GIT, allowed, claim, log, refused, script
+from tests.hooking import allowed, claim, log, refused, script
 
 
 @pytest.fixture
@@ -209,15 +209,27 @@ def test_a_program_that_is_gone_is_named(box: Box, held: Path, what: str) -> Non
     _both(box, {})
 
 
-def test_an_override_without_the_program_is_said_once(box: Box, held: Path) -> None:
-    """Each hook of a commit writes it down, cut where it is endless; one of them says so."""
+def test_an_override_without_the_program_is_written_down_once_and_put_on_record(box: Box, held: Path) -> None:
+    """One line for a commit, cut where it is endless; whoever repairs the guard has it put on record, once."""
     _break(held, os.fsencode(shims.interpreter()), b"/gone/away")
-    ended = allowed(box.git("commit", "-qm", "x", "src/a.py", agent="ana", env={"SYNAPSE_OVERRIDE": "why " * 5000}))
-    assert len(ended.err.splitlines()) == 2
+    box.write("ta\tb é")
+    box.done("git", "add", ".")
+    ended = allowed(box.git("commit", "-qm", "x", agent="ana", env={"SYNAPSE_OVERRIDE": "why " * 5000}))
+    assert len(ended.err.splitlines()) == 3
     assert "let through by SYNAPSE_OVERRIDE" in ended.err
-    lines = (held / ".git/synapse/unchecked").read_text().splitlines()
-    # What newer Git finds in its configuration has judged, and later hooks pass by that.
-    assert len(lines) > (GIT < (2, 54)) and all(900 < len(line) < 1100 for line in lines)
+    unchecked = held / ".git/synapse/unchecked"
+    (line,) = unchecked.read_text().splitlines()
+    assert 900 < len(line) < 1300 and "refs/heads/main" in line and "\tana\t" in line
+    assert "unchecked is not on record yet (1, in " in box.synapse("doctor").out
+    with unchecked.open("a") as file:
+        file.write("pre-commit 7: of an older hook\n")
+    assert "unchecked.2" in allowed(box.synapse("install")).err
+    # What newer Git finds in its configuration has judged, and was told at once.
+    first, second = [event for event in box.synapse("log", "--json").json()["events"] if event.get("spooled_at")]
+    assert first["agent"] == "ana" and "ta\tb é" in first["paths"]
+    assert second["reason_text"].endswith("of an older hook")
+    assert "went over your claim" in box.done("synapse-git", "inbox", "--agent", "bob", "--json")
+    assert len(list(unchecked.parent.glob("unchecked.*"))) == 1
 
 
 @pytest.mark.parametrize("above", [1, 2])

@@ -209,17 +209,21 @@ def test_without_the_program_nothing_goes_in(place: Place, gone: str, monkeypatc
 
 
 def test_an_override_without_the_program_is_written_down(place: Place) -> None:
-    """Once for each hook, said once for each process; a blank one, or one that can be written nowhere, is none."""
+    """Once for each process, with what it is about; a blank one, or one that can be written nowhere, is none."""
     place.python.unlink()
     hook = place.put("pre-commit")
-    assert place.run(hook, SYNAPSE_OVERRIDE=" \t").returncode == 1
-    first, second = (place.run(hook, SYNAPSE_OVERRIDE="burning") for _ in range(2))
+    unchecked = place.record / "unchecked"
+    assert place.run(hook, SYNAPSE_OVERRIDE=" \t").returncode == 1 and not unchecked.exists()
+    first, second = (place.run(hook, SYNAPSE_OVERRIDE="it\n\tburns", SYNAPSE_AGENT="ben") for _ in range(2))
     assert (first.returncode, second.returncode, second.stderr) == (0, 0, "")
     assert "let it through" not in first.stderr and "let through" in first.stderr
-    assert (place.record / "unchecked").read_text() == f"pre-commit {os.getpid()}: burning\n" * 2
-    (place.record / "unchecked").unlink()
-    (place.record / "unchecked").mkdir()
-    assert place.run(hook, SYNAPSE_OVERRIDE="burning").returncode == 1
+    (line,) = unchecked.read_text().splitlines()
+    assert line.endswith("Z\tpre-commit\t\t\tben\tit burns\t")
+    (place.record / "told").unlink()
+    unchecked.unlink()
+    unchecked.mkdir()
+    for _ in range(2):
+        assert place.run(hook, SYNAPSE_OVERRIDE="burning").returncode == 1
 
 
 @pytest.mark.parametrize("noted", ["venv.uninstalled", "uninstalled"])
