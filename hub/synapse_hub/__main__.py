@@ -95,6 +95,11 @@ def _archive(state: str, given: Sequence[str]) -> int:
                 raise archive.ArchiveError("usage: verify | export FILE | import [FILE]")
     except (archive.ArchiveError, CannotStart, StoreError, OSError) as error:
         document = {"error": str(error)}
+    except Exception as error:
+        logging.basicConfig(filename=log_file(state))
+        log.exception("a bug in %s", given)
+        sys.stdout.write(json.dumps({"error": f"this is a bug: {error}; details are in {log_file(state)}"}) + "\n")
+        return EXIT_BUG
     sys.stdout.write(json.dumps(document) + "\n")
     return 1 if "error" in document or document.get("ok") is False else 0
 

@@ -9,7 +9,7 @@ import sys
 from synapse_git import document
 from synapse_git.cli import output
 from synapse_git.cli.verb import Argument, Verb, raw
-from synapse_git.errors import EXIT_REFUSED, CheckoutError
+from synapse_git.errors import EXIT_BUG, EXIT_REFUSED, CheckoutError, SynapseError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +48,10 @@ def take(call: Call) -> int:
     output.result(f"what was there before is kept in {done['kept']}")
     if done["detail"]:
         output.message(f"not all of it was intact: {done['detail']}")
+    if not done["same_hub"]:
+        output.message(
+            "the hub has a new id, since nobody can tell the old one. In each repository: synapse-git install"
+        )
     return 0
 
 
@@ -56,7 +60,7 @@ def _file(call: Call) -> str:
 
 
 def _ask(call: Call, *words: str) -> dict[str, Any]:
-    """Have the hub's program do it. Raises: CheckoutError, with its reason."""
+    """Have the hub's program do it. Raises: CheckoutError, with its reason; SynapseError, where that is a bug."""
     ended = subprocess.run(
         [sys.executable, "-I", "-m", "synapse_hub", *words],
         env=dict(call.env),
@@ -66,7 +70,7 @@ def _ask(call: Call, *words: str) -> dict[str, Any]:
     )
     found: dict[str, Any] = document.read(ended.stdout)
     if "error" in found:
-        raise CheckoutError(found["error"])
+        raise (SynapseError if ended.returncode == EXIT_BUG else CheckoutError)(found["error"])
     return found
 
 
@@ -92,8 +96,8 @@ VERBS = (
         take,
         summary="Start the journal again from a file.",
         help="Start a new incarnation of the journal from an export or a copy of journal.db; without FILE, from what "
-        "is intact of the present one. Epochs go on above every one ever issued. What was there is kept, and named. "
-        "The hub must be stopped.",
+        "is intact of the present one and of copies beside it, or from nothing where nothing is. Epochs go on above "
+        "every one ever issued. What was there is kept, and named. The hub must be stopped.",
         examples=(
             ("hub import backup.jsonl", "go back to a backup"),
             ("hub import", "after damage: go on from what is intact"),

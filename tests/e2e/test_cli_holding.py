@@ -193,3 +193,10 @@ def test_a_broken_journal_says_how_to_go_on_and_that_way_works(held: Box) -> Non
     assert held.synapse("hub", "verify", "--json").json()["ok"]
     first = json.loads(held.synapse("claim", "docs", "--json", agent="ana").out)
     assert first["epoch"] > 1_000_000 and shown(held)["owner"] == "ana"
+    held.synapse("hub", "stop")
+    (held.state / "journal.db").unlink()
+    refused = held.synapse("check", "docs", agent="ben")
+    assert refused.code == 3 and "synapse-git hub import" in refused.err
+    done = held.synapse("hub", "import")
+    assert done.code == 0 and "is forgotten" in done.err and "kept" in done.out
+    assert held.synapse("claim", "docs", agent="ben").code == 0

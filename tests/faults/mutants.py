@@ -42,6 +42,7 @@ QUICK = (
     "tests/machine/test_talk_machine.py",
     "tests/machine/test_names_machine.py",
     "tests/invariants",
+    "tests/faults/test_salvage.py",
     "tests/tools/test_edits.py",
     "tests/tools/test_command.py",
     "tests/tools/test_written.py",

@@ -34,13 +34,15 @@ def ask(rig: Rig) -> Ask:
     """``ask(method, target, body, uid=…, key=…)`` → status and document."""
     app = make_app(Desk(rig.hub))
 
-    def exchange(method: str, target: str, body: object = None, uid: int = 1, key: str = "") -> tuple[int, Any]:
+    def exchange(
+        method: str, target: str, body: object = None, uid: int = 1, key: str = "", **meant: str
+    ) -> tuple[int, Any]:
         async def as_peer(scope: Any, receive: Any, send: Any) -> None:
             await app({**scope, PEER: uid}, receive, send)
 
         async def once() -> httpx.Response:
             raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-            headers = {"Content-Type": "application/json"} | ({"Idempotency-Key": key} if key else {})
+            headers = {"Content-Type": "application/json", **meant} | ({"Idempotency-Key": key} if key else {})
             async with httpx.AsyncClient(transport=httpx.ASGITransport(app=as_peer), base_url="http://hub") as client:
                 return await client.request(method, target, content=raw, headers=headers)
 
@@ -48,6 +50,13 @@ def ask(rig: Rig) -> Ask:
         return response.status_code, response.json()
 
     return exchange
+
+
+def test_what_another_hub_was_meant_to_do_is_not_done(ask: Ask, rig: Rig) -> None:
+    """It may stand in the place of one that granted, and knows nothing of that."""
+    status, told = ask("POST", "/v2/claim", CLAIM, **{"Synapse-Hub": "0" * 32})
+    assert (status, told["reason"]) == (421, "INVALID_REQUEST") and not rig.hub.state.claims
+    assert ask("POST", "/v2/claim", CLAIM, **{"Synapse-Hub": rig.hub.hub_id})[0] == 200
 
 
 def test_inv_cr_1_a_key_counts_within_its_agent_and_user(ask: Ask) -> None:

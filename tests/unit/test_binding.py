@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
 
-from synapse_git import address, binding, record
+from synapse_git import address, binding, record, starter
 from synapse_git.errors import AnotherHub, CheckoutError
 
 
@@ -45,6 +47,15 @@ def test_a_hub_that_cannot_be_asked_is_not_replaced(bound: tuple[str, dict[str, 
         binding.under(usual, common_dir)
     with pytest.raises(AnotherHub, match="cannot be reached"):
         binding.under(stray, common_dir)
+
+
+def test_no_hub_begins_anew_in_the_place_of_a_bound_one(bound: tuple[str, dict[str, str], dict[str, str]]) -> None:
+    """Its journal is gone, and may come back."""
+    common_dir, usual, _ = bound
+    now = time.monotonic()
+    with pytest.raises(AnotherHub, match="is gone from"):
+        starter.connect(binding.under(usual, common_dir), deadline=now, start_deadline=now)
+    assert os.listdir(address.state_dir(usual)) == ["address"]
 
 
 def test_a_hub_that_was_named_is_found_without_its_name(bound: tuple[str, dict[str, str], dict[str, str]]) -> None:

@@ -13,7 +13,7 @@ from synapse_hub.journal.journal import JournalBroken, checked
 from synapse_hub.journal.mark import Mark, MarkFile
 from synapse_hub.journal.record import GENESIS, Record, UnknownEvent
 from synapse_hub.journal.snapshot import Snapshot, restore
-from synapse_hub.journal.sqlite import read, read_snapshots
+from synapse_hub.journal.sqlite import first_seq, read, read_snapshots
 from synapse_hub.journal.store import StoreError
 
 
@@ -28,18 +28,39 @@ class Intact(msgspec.Struct, frozen=True):
 
 
 def intact(connection: sqlite3.Connection) -> Intact:
-    """What holds together from the oldest base on, up to the first damage."""
-    first = connection.execute("SELECT min(seq) FROM events").fetchone()[0]
-    base = None
-    if first != 1:
-        whole = [snapshot for snapshot in reversed(read_snapshots(connection)) if snapshot.whole()]
-        base = whole[0] if whole else None
+    """What holds together from the oldest base on, up to the first damage. Raises: StoreError."""
+    whole = _whole(connection) if first_seq(connection) != 1 else []
+    base = whole[-1] if whole else None
     return follow(base, read(connection, base.seq if base else 0))
+
+
+def salvage(connection: sqlite3.Connection) -> Intact:
+    """What reaches furthest: from the oldest base on, or from a snapshot behind the damage."""
+    try:
+        first = intact(connection)
+    except StoreError as error:
+        first = Intact(None, [], State(), GENESIS, str(error))
+    if not first.damage:
+        return first
+    try:
+        bases = _whole(connection)
+    except StoreError:
+        bases = []
+    best = max((first, *(follow(base, read(connection, base.seq)) for base in bases)), key=lambda one: one.state.seq)
+    return msgspec.structs.replace(best, damage=best.damage or first.damage)
+
+
+def _whole(connection: sqlite3.Connection) -> list[Snapshot]:
+    """The newest first. Raises: StoreError."""
+    return [snapshot for snapshot in read_snapshots(connection) if snapshot.whole()]
 
 
 def follow(base: Snapshot | None, records: Iterator[Record]) -> Intact:
     """Replay ``records`` on ``base`` as far as they hold together."""
-    state, head = (restore(base), base.head) if base else (State(), GENESIS)
+    try:
+        state, head = (restore(base), base.head) if base else (State(), GENESIS)
+    except msgspec.MsgspecError as error:
+        return Intact(None, [], State(), GENESIS, f"a snapshot cannot be read: {error}")
     rows: list[Record] = []
     try:
         for record in checked(records, state.seq, head):

@@ -10,11 +10,11 @@ import msgspec
 
 from synapse_hub.core.events import AnyEvent
 from synapse_hub.core.state import State, apply
-from synapse_hub.journal.mark import Mark, MarkFile
+from synapse_hub.journal.mark import Mark, MarkFile, keep_id
 from synapse_hub.journal.record import GENESIS, Record, UnknownEvent, chain, seal
 from synapse_hub.journal.snapshot import Snapshot, restore
 from synapse_hub.journal.sqlite import SqliteStore, copy_synced, sync_file
-from synapse_hub.journal.store import Store, StoreError, nothing
+from synapse_hub.journal.store import Damaged, Store, StoreError, nothing
 
 REPAIR = (
     "Put the newest copy back (journal.db with its journal.db-wal), or start again from what is intact: "
@@ -47,8 +47,12 @@ class Journal:
         found = self._mark_file.read()
         if found and not existed:
             raise JournalBroken(f"{self.path} is gone, but {found.seq} events of it were acknowledged. {REPAIR}")
-        self._store = open_store(self.path)
-        if found is None and existed and next(self._store.replay(0), None) is not None:
+        try:
+            self._store = open_store(self.path)
+            unmarked = found is None and existed and next(self._store.replay(0), None) is not None
+        except Damaged as error:
+            raise JournalBroken(f"{error}. {REPAIR}") from error
+        if unmarked:
             raise JournalBroken(
                 f"{self.path} holds events, but journal.mark, which says how many were acknowledged, is gone. "
                 f"Put it back from the same copy, or start again from what is intact: synapse-git hub import"
@@ -58,6 +62,7 @@ class Journal:
             self._mark_file.write(self._mark)
             self._mark_file.sync()
             sync_file(directory)
+        keep_id(directory, self._mark.hub_id)
         self._head = GENESIS
         self._seq = 0
         self._snapshot_seq = 0

@@ -16,6 +16,7 @@ import msgspec
 
 SYNC_S = 0.2
 _SLOT_BYTES = 512
+_ID_FILE = "hub.id"
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -61,6 +62,29 @@ class MarkFile:
     def close(self) -> None:
         self.sync()
         os.close(self._descriptor)
+
+
+def kept_id(directory: str) -> str:
+    """The id of the hub whose journal stands in ``directory``, by the copy beside its mark; '' if nobody can tell."""
+    try:
+        with open(os.path.join(directory, _ID_FILE), encoding="ascii") as file:
+            found = file.read(_SLOT_BYTES).strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return found if found.isalnum() else ""
+
+
+def keep_id(directory: str, hub_id: str) -> None:
+    """Have a copy of the id beside the mark: repositories are bound to it. Raises: OSError."""
+    if kept_id(directory) == hub_id:
+        return
+    path = os.path.join(directory, _ID_FILE)
+    descriptor = os.open(path + ".draft", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(descriptor, "w", encoding="ascii") as file:
+        file.write(hub_id + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(path + ".draft", path)
 
 
 def _parse(slot: bytes) -> Mark | None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 
 from synapse_hub.core.events import AUDIT_KINDS
 from synapse_hub.journal.record import Record
 from synapse_hub.journal.snapshot import Snapshot
-from synapse_hub.journal.store import StoreError, nothing
+from synapse_hub.journal.store import Damaged, StoreError, nothing
 
 FORMAT = 1
 # The message of an error may quote a damaged name, which Python then cannot decode.
@@ -56,7 +56,7 @@ class SqliteStore:
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=1)
             self._prepare()
         except (OSError, *SQLITE_ERRORS) as error:
-            raise StoreError(f"cannot open {path}: {error}") from error
+            raise _failure(f"cannot open {path}", error) from error
 
     def _prepare(self) -> None:
         run = self._connection.execute
@@ -169,6 +169,8 @@ def read(
 ) -> Iterator[Record]:
     """Rows beyond ``after``, a page at a time, so that no long read keeps the WAL from being folded in.
 
+    What stands before a damage comes before the error.
+
     ``history``: with the evidence that outlived compaction.
 
     Raises:
@@ -176,28 +178,50 @@ def read(
     """
     page = _PAGE_WITH_HISTORY if history else _PAGE
     while True:
-        try:
-            rows = connection.execute(page, (after, _PAGE_ROWS)).fetchall()
-        except SQLITE_ERRORS as error:
-            raise StoreError(f"reading the journal: {error}") from error
+        rows, broken = _fetched(connection, page, after)
         for row in rows:
             if not _typed(row, _ROW_TYPES):
-                raise StoreError(f"row {row[0]} of the journal is damaged")
+                raise Damaged(f"row {row[0]} of the journal is damaged")
             seq, incarnation, batch, kind, body, digest = row
             if upto is not None and seq > upto:
                 return
             yield Record(seq, incarnation, batch, kind, body.encode(), digest)
+        if broken:
+            raise _failure("reading the journal", broken) from broken
         if len(rows) < _PAGE_ROWS:
             return
         after = rows[-1][0]
 
 
-def read_snapshots(connection: sqlite3.Connection) -> list[Snapshot]:
-    """Those that can be read, the newest first. Raises: StoreError."""
+def _fetched(connection: sqlite3.Connection, query: str, after: int) -> tuple[list[tuple[Any, ...]], Exception | None]:
+    """The rows of one page, and what went wrong behind them."""
+    rows: list[tuple[Any, ...]] = []
     try:
-        rows = connection.execute("SELECT seq, head, digest, body FROM snapshots ORDER BY seq DESC").fetchall()
+        rows.extend(connection.execute(query, (after, _PAGE_ROWS)))
     except SQLITE_ERRORS as error:
-        raise StoreError(f"reading the journal: {error}") from error
+        return rows, error
+    return rows, None
+
+
+def first_seq(connection: sqlite3.Connection) -> int | None:
+    """Of the oldest row that was not compacted, None where there is none. Raises: StoreError."""
+    try:
+        found: int | None = connection.execute("SELECT min(seq) FROM events").fetchone()[0]
+    except SQLITE_ERRORS as error:
+        raise _failure("reading the journal", error) from error
+    return found
+
+
+def read_snapshots(connection: sqlite3.Connection) -> list[Snapshot]:
+    """Those that can be read, the newest first. Raises: StoreError, where not even their numbers can."""
+    try:
+        seqs = [row[0] for row in connection.execute("SELECT seq FROM snapshots ORDER BY seq DESC")]
+    except SQLITE_ERRORS as error:
+        raise _failure("reading the journal", error) from error
+    rows: list[tuple[Any, ...]] = []
+    for seq in seqs:
+        with suppress(*SQLITE_ERRORS):
+            rows += connection.execute("SELECT seq, head, digest, body FROM snapshots WHERE seq = ?", (seq,))
     return [
         Snapshot(seq, head, digest, body.encode())
         for seq, head, digest, body in (row for row in rows if _typed(row, _SNAPSHOT_TYPES))
@@ -207,6 +231,12 @@ def read_snapshots(connection: sqlite3.Connection) -> list[Snapshot]:
 def _typed(row: tuple[Any, ...], types: tuple[type, ...]) -> bool:
     """SQLite keeps a type beside each value, and a flipped bit may change it."""
     return tuple(map(type, row)) == types
+
+
+def _failure(what: str, error: Exception) -> StoreError:
+    """What is locked, full or out of reach may come back; what SQLite does not take for its own will not."""
+    passing = isinstance(error, OSError | sqlite3.OperationalError)
+    return (StoreError if passing else Damaged)(f"{what}: {error}")
 
 
 def open_reader(path: str) -> sqlite3.Connection:

@@ -17,6 +17,10 @@ def nothing() -> None:
     """What an append is told to do where there is nothing to do."""
 
 
+class Damaged(StoreError):
+    """What is there is not what was written: no retry helps."""
+
+
 class Store(Protocol):
     """An append-only table of rows in order of ``seq``."""
 
