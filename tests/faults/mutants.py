@@ -63,6 +63,7 @@ QUICK = (
     "tests/team/test_relocation.py",
     "tests/unit/test_checkout.py",
     "tests/team/test_settlement.py",
+    "tests/team/test_settling.py",
 )
 WHOLE = Breakage("nothing broken", ())
 _AT_ONCE = 2
