@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import signal
+import socket
 import sys
 import time
 from collections.abc import Sequence
@@ -125,27 +126,12 @@ def _run(state: str) -> None:
     refuse_network_disk(state)
     lock = _lock(state)
     journal = Journal(state)
-    replayed = _replay(journal)
-    desk: Desk
-    hub = Hub(
-        journal,
-        open_clock(state, replayed.last_at),
-        state=replayed,
-        on_grant=partial(_forget_generations, state),
-        on_publish=lambda events: desk.wake(events),
-        on_sync=lambda: desk.pause.begin(),
-        # What was committed is in the journal; the next client starts another hub.
-        on_bug=lambda: os._exit(EXIT_BUG),
-    )
-    team = Team(hub, state)
-    listener, path = bind(state, os.environ)
-    desk = Desk(hub, socket_path=path, journal_path=journal.path, team=team)
-    hub.start()
-    team.load(hub.transact)
+    desk, listener = _assembled(state, journal)
+    hub, path = desk.hub, desk.socket_path
 
     def ready() -> None:
         announce(state, path)
-        log.info("hub %s %s serves %s from event %d", hub.hub_id[:8], __version__, path, replayed.seq)
+        log.info("hub %s %s serves %s from event %d", hub.hub_id[:8], __version__, path, hub.state.seq)
 
     def round_() -> None:
         if not _stands(lock, state, path):
@@ -170,6 +156,28 @@ def _run(state: str) -> None:
         remove(path)
         os.close(lock)
     log.info("hub ended at event %d", hub.state.seq)
+
+
+def _assembled(state: str, journal: Journal) -> tuple[Desk, socket.socket]:
+    """The hub over ``journal`` behind its desk, its writer at work, and the socket that is its address."""
+    replayed = _replay(journal)
+    desk: Desk
+    hub = Hub(
+        journal,
+        open_clock(state, replayed.last_at),
+        state=replayed,
+        on_grant=partial(_forget_generations, state),
+        on_publish=lambda events: desk.wake(events),
+        on_sync=lambda: desk.pause.begin(),
+        # What was committed is in the journal; the next client starts another hub.
+        on_bug=lambda: os._exit(EXIT_BUG),
+    )
+    team = Team(hub, state)
+    listener, path = bind(state, os.environ)
+    desk = Desk(hub, socket_path=path, journal_path=journal.path, team=team)
+    hub.start()
+    team.load(hub.transact)
+    return desk, listener
 
 
 def _replay(journal: Journal) -> State:
