@@ -11,7 +11,7 @@ from synapse_git.errors import InvalidScope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 ROOT = ""
 
@@ -80,6 +80,14 @@ def declare(paths: Iterable[str]) -> tuple[str, ...]:
 def covers(outer: str, inner: str) -> bool:
     """Is ``inner`` the same as ``outer`` or beneath it? The root covers everything."""
     return outer == ROOT or inner == outer or inner.startswith(outer + "/")
+
+
+def upwards(path: str) -> Iterator[str]:
+    """``path``, and every directory above it up to the root."""
+    yield path
+    while path:
+        path = path.rpartition("/")[0]
+        yield path
 
 
 def overlap(a: str, b: str) -> bool:

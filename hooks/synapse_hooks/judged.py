@@ -26,8 +26,8 @@ _INDEX = "judged-index"
 # index a hook of others' was given.
 _GIVEN = "given"
 _SHIMS = ("displaced", "refused", _GIVEN)
-OVERRIDDEN = "overridden"
-"""A file beside these: see `waiver`."""
+OVERRIDDEN, HELD = "overridden", "held"
+"""Files beside these: see `waiver` and `omission`."""
 SETTLE = "settle"
 """A file in a git dir: claims are to go back here, so the hook that comes after a commit has something to do."""
 
@@ -142,7 +142,7 @@ def expect(git_dir: str) -> None:
 
 def forget(git_dir: str) -> None:
     """Remove what hooks left in a checkout whose guard is taken away."""
-    for name in (_NAME, _INDEX, *_SHIMS, SETTLE, OVERRIDDEN):
+    for name in (_NAME, _INDEX, *_SHIMS, SETTLE, OVERRIDDEN, HELD):
         if os.path.lexists(f"{git_dir}/{FOLDER}/{name}"):
             os.unlink(f"{git_dir}/{FOLDER}/{name}")
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
-from synapse_git import explain, scope
+from synapse_git import explain
 from synapse_git.errors import AnotherHub
 from synapse_hooks.verdict import OVERRIDE
 
@@ -15,8 +13,6 @@ if TYPE_CHECKING:
 
     from synapse_git.errors import HubUnreachable
     from synapse_hooks.operation import Operation
-
-_PATTERNS = frozenset("*?[\\")
 
 
 class Circumstances:
@@ -43,7 +39,9 @@ def denied(document: Mapping[str, Any], around: Circumstances) -> str:
     if around.operation.way_out:
         lines.append(f"Give up the {around.operation.name}:  {around.operation.way_out}")
     elif conflicts and around.index:
-        lines.append(_leave_out(conflicts, around))
+        from synapse_hooks import omission
+
+        lines.append(omission.advice(conflicts, document.get("changed_total", 0), around))
     if holders := list(dict.fromkeys(explain.said(item["owner"]) for item in conflicts)):
         lines.append(f"Or ask {', '.join(holders)} to hand over or release, or wait until the lease has run out.")
     lines.append(_on_record(around.operation))
@@ -69,27 +67,3 @@ def unknown(error: HubUnreachable, around: Circumstances) -> str:
 
 def _on_record(operation: Operation) -> str:
     return f'Or go ahead, on record:  {OVERRIDE}="why" {operation.again}'
-
-
-def _leave_out(conflicts: list[Any], around: Circumstances) -> str:
-    """How to go on without the paths that are held. It depends on how Git was told what to commit."""
-    kind = os.path.basename(around.index)
-    if kind.startswith("next-index-"):
-        return "Leave what is held out of the paths that you name."
-    if kind == "index.lock":
-        return "Leave it out: name the paths to commit:  git commit -- PATH…"
-    names = dict(zip(_split(around.spelled), _split(around.listed), strict=True))
-    held = [names.get(explain.wire_path(path), "") for item in conflicts for path in item.get("changed") or []]
-    left = [path for path in dict.fromkeys(held) if path]
-    git = "git --literal-pathspecs" if any(map(_is_pattern, left)) else "git"
-    undo = f"{git} rm --cached" if around.unborn else f"{git} restore --staged"
-    return f"Leave it out:  {undo} -- {' '.join(map(explain.shell, left)) or 'PATH…'}"
-
-
-def _is_pattern(path: str) -> bool:
-    """Would Git take the name for more than that one file?"""
-    return path.startswith(":") or not _PATTERNS.isdisjoint(path)
-
-
-def _split(paths: bytes) -> list[str]:
-    return scope.from_bytes(paths[:-1]).split("\0")

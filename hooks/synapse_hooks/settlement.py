@@ -56,19 +56,11 @@ class Reach:
 
     def __init__(self, paths: Iterable[str]) -> None:
         self._paths = frozenset(paths)
-        self._above = frozenset(above for path in self._paths for above in _up(path))
+        self._above = frozenset(above for path in self._paths for above in scope.upwards(path))
 
     def touches(self, path: str) -> bool:
         """Does any of them lie at, beneath or above ``path``?"""
-        return path in self._above or any(above in self._paths for above in _up(path))
-
-
-def _up(path: str) -> Iterator[str]:
-    """``path``, and every directory above it down to the root."""
-    yield path
-    while path:
-        path = path.rpartition("/")[0]
-        yield path
+        return path in self._above or any(above in self._paths for above in scope.upwards(path))
 
 
 class _Holder:

@@ -36,6 +36,7 @@ QUICK = (
     "tests/unit/test_hooks_commits.py",
     "tests/unit/test_hooks_gate.py",
     "tests/unit/test_hooks_judged.py",
+    "tests/unit/test_hooks_omission.py",
     "tests/unit/test_hooks_updates.py",
     "tests/unit/shim",
     "tests/machine/test_core_machine.py",

@@ -10,7 +10,7 @@ _HOOKS = "hooks/synapse_hooks/"
 CHANGES, COMMITS, UPDATES = (f"{_HOOKS}{name}.py" for name in ("changes", "commits", "updates"))
 CHECKOUT = "synapse_git/checkout.py"
 GATE, JUDGED, RUN, VERDICT = (f"{_HOOKS}{name}.py" for name in ("gate", "judged", "run", "verdict"))
-WAIVER = f"{_HOOKS}waiver.py"
+OMISSION, WAIVER = (f"{_HOOKS}{name}.py" for name in ("omission", "waiver"))
 
 BREAKAGES = (
     broken("a hub that is silent is told of the override as well", (GATE, "away=isinstance(refused, HubUnreachable)", "away=False")),
@@ -36,4 +36,6 @@ BREAKAGES = (
     broken("each hook of an operation overrides anew", (GATE, "if waiver:\n            waiver.extend(change.paths)", "if not waiver:\n            pass")),
     broken("an operation is let through with whatever it brings", (WAIVER, "return bool(known) and known.issuperset(", "return bool(known) or known.issuperset(")),
     broken("what one operation was let through with, the next is", (WAIVER, "if self._operation and operation == self._operation", "if self._operation and operation")),
+    broken("a directory is left out for a file in it", (OMISSION, "if above in self._paths:", "if above in self._paths or above:")),
+    broken("what a shared tree holds is free to commit", (OMISSION, "depth = max(own.depth(path), shared.depth(path))", "depth = own.depth(path)")),
 )  # fmt: skip
