@@ -9,6 +9,8 @@ here=''    # this directory, if core.hooksPath leads here; the directory it disp
 python=''
 launch=''
 record=${GIT_DIR:-.git}/synapse
+newline='
+'
 
 # Of an update of references only one of several moments matters; after most commits nothing is to be done.
 case $name:$1 in
@@ -183,27 +185,67 @@ judge() {
 	[ $status -eq 0 ] || broken "the check ended with status $status"
 }
 
-# Most updates of references concern no checkout: those pass without starting Python.
+# Most updates of references concern no checkout: those pass without starting Python, which reads many lines faster.
 judge_references() {
-	if [ -n "$next" ]; then
-		usable || return 0
-		exec "$python" -I -S "$launch" "$name" "$PPID" "$here" '' "$next" "$@"
-	fi
-	lines=0 wrote=''
+	lines='' count=0 wrote=''
 	while IFS= read -r line; do
-		lines=$((lines + 1))
-		values=${line% *}
-		case $line in
-		*' ref:'*) ;; # another branch, and no other commit
-		*' HEAD' | *' refs/heads/'*)
-			[ "${values% *}" = "${values#* }" ] || break
-			;;
-		*' refs/stash' | *' ORIG_HEAD') wrote=1 ;;
-		esac
-		[ $lines -lt 500 ] || break
+		count=$((count + 1))
+		if moves_checkout "$line" || [ $count -ge 500 ]; then break; fi
+		[ -z "$next" ] || lines="$lines$line$newline"
 		line=
 	done
-	if [ -n "$line" ]; then judge "$line" ''; elif [ -n "$wrote" ]; then wrote; fi
+	[ -n "$line" ] || [ -z "$wrote" ] || wrote
+	if [ -n "$next" ]; then hand_on "$@"; elif [ -n "$line" ]; then judge "$line" ''; fi
+}
+
+# The hook that runs next gets all the lines. An argument would have no room for them.
+hand_on() {
+	lines=$lines$line
+	if [ -n "$line" ]; then
+		rest=$(cat)
+		lines=$lines${rest:+$newline}$rest
+		! usable || exec "$python" -I -S "$launch" "$name" "$PPID" "$here" '' "$next" "$@" <<-EOF
+			$lines
+		EOF
+	fi
+	exec "$next" "$@" <<-EOF
+		${lines%"$newline"}
+	EOF
+}
+
+# Does a line of OLD NEW REF give some checkout another commit?
+moves_checkout() {
+	values=${1% *}
+	case $1 in
+	*' ref:'*) return 1 ;; # another branch, and no other commit
+	*' refs/stash' | *' ORIG_HEAD') wrote=1 && return 1 ;;
+	*' HEAD' | *' worktrees/'*/HEAD | *' main-worktree/HEAD') ;;
+	*' refs/heads/'*) stood_on "${1##* }" || return ;;
+	*) return 1 ;;
+	esac
+	case ${values#* } in *[!0]*) [ "${values% *}" != "${values#* }" ] ;; *) return 1 ;; esac
+}
+
+# Does a checkout of this repository stand on branch $1? What is not plain from the files is the check's to tell.
+stood_on() {
+	common=${GIT_COMMON_DIR:-${GIT_DIR:-.git}}
+	if [ -z "${GIT_COMMON_DIR-}" ] && [ -f "$common/commondir" ]; then
+		IFS= read -r main <"$common/commondir"
+		case $main in /*) common=$main ;; *) common=$common/$main ;; esac
+	fi
+	[ -f "$common/HEAD" ] || return 0
+	for head in "$common/HEAD" "$common"/worktrees/*/HEAD; do
+		[ ! -h "$head" ] || return 0
+		[ -f "$head" ] || continue
+		read -r at <"$head" || return 0
+		case $at in 'ref: '*) at=${at#ref: } ;; ref:*) return 0 ;; *) continue ;; esac
+		case $at in "$1" | refs/heads/.invalid) return 0 ;; esac
+		# It may be another name of that branch.
+		[ ! -h "$common/$at" ] || return 0
+		[ ! -f "$common/$at" ] || read -r at <"$common/$at"
+		case $at in ref:*) return 0 ;; esac
+	done
+	return 1
 }
 
 # Git puts files back without going to another commit: a watcher should know for whom. Nobody waits for that.
@@ -264,8 +306,7 @@ look_up() {
 	displaced='' found=''
 	tab='	'
 	set -f
-	IFS='
-'
+	IFS=$newline
 	for line in $(git config --type=path --show-origin --get-all core.hooksPath); do
 		[ "${line#*"$tab"}" = "$here" ] || { displaced=${line#*"$tab"} found=1; }
 	done
@@ -304,7 +345,7 @@ post-rewrite) [ "$1" != rebase ] || moment=rewritten ;;
 post-commit) moment=committed ;;
 pre-push) moment=push ;;
 # What a push moves in a checkout is moved before references are: this comes first.
-update) case $1 in refs/heads/*) moment=update ;; esac ;;
+update) case $1 in refs/heads/*) ! stood_on "$1" || moment=update ;; esac ;;
 esac
 # Other tools move a hook aside under such a name and may run it from what is now judged before.
 aside=''

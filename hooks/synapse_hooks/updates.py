@@ -63,8 +63,8 @@ def concerning(here: Checkout, lines: str) -> Iterator[Update]:
         if old == new or not new.strip("0") or new.startswith("ref:"):
             continue
         known = old if old.strip("0") and not old.startswith("ref:") else ""
-        if ref == "HEAD":
-            yield Update(here.git_dir, ref, known, new)
+        if git_dir := _headed(here, ref):
+            yield Update(git_dir, ref, known, new)
         elif ref.startswith("refs/heads/"):
             standing = standing or list(_standing(here))
             for git_dir, branch in standing:
@@ -72,30 +72,47 @@ def concerning(here: Checkout, lines: str) -> Iterator[Update]:
                     yield Update(git_dir, ref, known, new)
 
 
+def _headed(here: Checkout, ref: str) -> str:
+    """The git dir of the checkout whose HEAD is called ``ref`` here, '' if that is none."""
+    if ref == "HEAD":
+        return here.git_dir
+    owner, _, last = ref.rpartition("/")
+    if last != "HEAD" or (owner != "main-worktree" and os.path.dirname(owner) != "worktrees"):
+        return ""
+    found = here.common_dir if owner == "main-worktree" else f"{here.common_dir}/{owner}"
+    return found if os.path.isdir(found) else ""
+
+
 def _standing(here: Checkout) -> Iterator[tuple[str, str]]:
     """The git dir of each checkout of this repository, and the branch that it stands on."""
     linked = here.common_dir + "/worktrees"
     names = os.listdir(linked) if os.path.isdir(linked) else []
     for git_dir in (here.common_dir, *(f"{linked}/{name}" for name in names)):
-        try:
-            with open(git_dir + "/HEAD", "rb") as file:
-                yield git_dir, _followed(here, os.fsdecode(file.read(8192)).removeprefix("ref:").strip())
-        except OSError:
-            continue
+        if branch := _target(git_dir + "/HEAD"):
+            yield git_dir, _followed(here, branch)
 
 
 def _followed(here: Checkout, branch: str) -> str:
     """The branch that ``branch`` is another name of, if it is one. Git itself follows five."""
     for _ in range(5):
-        try:
-            with open(f"{here.common_dir}/{branch}", "rb") as file:
-                content = file.read(8192)
-        except OSError:
+        target = _target(f"{here.common_dir}/{branch}")
+        if not target:
             break
-        if not content.startswith(b"ref:"):
-            break
-        branch = os.fsdecode(content).removeprefix("ref:").strip()
+        branch = target
     return branch
+
+
+def _target(path: str) -> str:
+    """What the symbolic reference at ``path`` leads to; '' if there is none."""
+    try:
+        # Git once made links of them, and still reads those.
+        if os.path.islink(path) and (target := os.readlink(path)).startswith("refs/"):
+            return target
+        with open(path, "rb") as file:
+            content = file.read(8192)
+    except OSError:
+        return ""
+    return os.fsdecode(content[4:]).strip() if content.startswith(b"ref:") else ""
 
 
 def _passes(run: Run, here: Checkout, update: Update) -> bool:

@@ -10,7 +10,19 @@ from pathlib import Path
 from tests.bench.measure import Row, report
 from tests.box import Box
 
-MEASURES = ("commit", "command", "tools", "load", "sessions", "core", "scale", "watch", "team", "observation")
+MEASURES = (
+    "commit",
+    "command",
+    "tools",
+    "load",
+    "sessions",
+    "core",
+    "scale",
+    "watch",
+    "team",
+    "observation",
+    "references",
+)
 
 
 def main(chosen: list[str]) -> int:

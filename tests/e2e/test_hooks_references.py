@@ -53,6 +53,25 @@ def test_a_branch_of_another_worktree_is_judged_there(box: Box, held: Path) -> N
     refused(box.git("update-ref", "refs/heads/side", made, agent="ana"), "src/a.py")
 
 
+def test_a_checkout_is_found_by_any_name_of_its_head(box: Box, held: Path) -> None:
+    """Another checkout's HEAD that is called so from here, with a branch or without, or kept as a link."""
+    linked = held.parent / "linked"
+    box.done("git", "worktree", "add", "-q", "--detach", linked)
+    claim(box, "bob", "src/a.py", cwd=linked, task="t2")
+    head = box.done("git", "rev-parse", "HEAD").strip()
+    taken, free = _commit(box, "src/a.py", head), _commit(box, "src/b.py", head)
+    refused(box.git("update-ref", "worktrees/linked/HEAD", taken, agent="ana"), "src/a.py")
+    allowed(box.git("update-ref", "worktrees/linked/HEAD", free, agent="ana"))
+    box.done("git", "checkout", "-q", "--detach", agent="bob")
+    made = _commit(box, "src/b.py", head, text="again\n")
+    refused(box.git("update-ref", "main-worktree/HEAD", made, agent="ana", cwd=linked), "src/b.py")
+    box.done("git", "branch", "side", head, agent="ana")
+    file = held / ".git/worktrees/linked/HEAD"
+    file.unlink()
+    file.symlink_to("refs/heads/side")
+    refused(box.git("update-ref", "refs/heads/side", taken, agent="ana"), "src/a.py")
+
+
 def test_a_submodule_is_judged_in_its_superproject_from_anywhere(box: Box, held: Path) -> None:
     """A worktree of its repository that lies elsewhere has claims of its own, and each moves the other's branch."""
     box.done("git", "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", box.init("../seed"), "lib")

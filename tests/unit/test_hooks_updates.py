@@ -35,9 +35,23 @@ def test_the_branch_of_any_checkout_concerns_it(here: Checkout) -> None:
     assert _found(here, f"{OLD} {NEW} refs/heads/side") == [("wt", "refs/heads/side", OLD)]
 
 
+def test_a_checkout_is_known_by_every_name_of_its_head(here: Checkout, tmp_path: Path) -> None:
+    """Each has another in the other checkouts. A HEAD may be a link, or the branch another name of one."""
+    assert _found(here, f"{OLD} {NEW} worktrees/wt/HEAD") == [("wt", "worktrees/wt/HEAD", OLD)]
+    assert _found(here, f"{OLD} {NEW} main-worktree/HEAD") == [("", "main-worktree/HEAD", OLD)]
+    (tmp_path / "worktrees/wt/HEAD").unlink()
+    (tmp_path / "worktrees/wt/HEAD").symlink_to("refs/heads/side")
+    assert _found(here, f"{OLD} {NEW} refs/heads/side") == [("wt", "refs/heads/side", OLD)]
+    (tmp_path / "refs/heads").mkdir(parents=True)
+    (tmp_path / "refs/heads/side").write_text("ref: refs/heads/real\n")
+    assert _found(here, f"{OLD} {NEW} refs/heads/real") == [("wt", "refs/heads/real", OLD)]
+
+
 @pytest.mark.parametrize(
     "line",
     [
+        f"{OLD} {NEW} worktrees/gone/HEAD",
+        f"{OLD} {NEW} refs/worktrees/wt/HEAD",
         f"{OLD} {NEW} refs/heads/other",
         f"{OLD} {NEW} refs/tags/main",
         f"{OLD} {NEW} refs/remotes/origin/HEAD",

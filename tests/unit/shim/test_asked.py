@@ -63,6 +63,58 @@ def test_very_many_references_are_read_elsewhere(place: Place) -> None:
         assert place.told() == asked
 
 
+def _lay(place: Place, files: dict[str, str]) -> None:
+    """Files of a git dir; ``-> PLACE`` is a link."""
+    for name, text in files.items():
+        file = place.git_dir / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if text.startswith("-> "):
+            file.symlink_to(text.removeprefix("-> "))
+        else:
+            file.write_text(text)
+
+
+_MAIN = {"HEAD": "ref: refs/heads/main\n"}
+
+
+@pytest.mark.parametrize(
+    ("files", "counts"),
+    [
+        (_MAIN, False),
+        ({"HEAD": f"{OLD}\n"}, False),
+        (_MAIN | {"refs/heads/main": f"{OLD}\n", "worktrees/w/HEAD": "ref: refs/heads/side\n"}, False),
+        ({"commondir": "../common\n", "HEAD": "ref: refs/heads/other\n", "../common/HEAD": f"{OLD}\n"}, False),
+        ({}, True),
+        ({"HEAD": "ref: refs/heads/other\n"}, True),
+        ({"HEAD": "ref:\trefs/heads/other \n"}, True),
+        ({"HEAD": "ref: refs/heads/main"}, True),
+        ({"HEAD": "ref: refs/heads/.invalid\n"}, True),
+        ({"HEAD": "-> refs/heads/other"}, True),
+        (_MAIN | {"refs/heads/main": "ref: refs/heads/other\n"}, True),
+        (_MAIN | {"refs/heads/main": "-> other"}, True),
+        (_MAIN | {"worktrees/w/HEAD": "ref: refs/heads/other\n"}, True),
+        ({"commondir": "../common\n", "HEAD": f"{OLD}\n", "../common/HEAD": "ref: refs/heads/other\n"}, True),
+    ],
+)
+def test_a_branch_counts_where_a_checkout_may_stand_on_it(place: Place, files: dict[str, str], counts: bool) -> None:
+    """By whatever name; what is not plain from the files is asked. So it is where the branch comes by a push."""
+    _lay(place, files)
+    line = f"{OLD} {NEW} refs/heads/other"
+    assert place.run(place.put("reference-transaction"), "prepared", stdin=f"{line}\n").returncode == 0
+    assert place.told() == ([f"reference-transaction PID  {line} "] if counts else [])
+    assert place.run(place.put("update"), "refs/heads/other", OLD, NEW).returncode == 0
+    assert place.told() == ([f"update PID  {line} "] if counts else [])
+
+
+@pytest.mark.parametrize("ref", ["HEAD", "main-worktree/HEAD", "worktrees/w/HEAD"])
+def test_a_checkout_without_a_branch_is_asked_about(place: Place, ref: str) -> None:
+    """Its HEAD has other names in other checkouts; one that is taken away moves nothing."""
+    hook = place.put("reference-transaction")
+    place.run(hook, "prepared", stdin=f"{OLD} {NEW} {ref}\n")
+    place.run(hook, "prepared", stdin=f"{OLD} {ZERO} {ref}\n")
+    assert place.told() == [f"reference-transaction PID  {OLD} {NEW} {ref} "]
+
+
 @pytest.mark.parametrize("state", ["preparing", "committed", "aborted"])
 def test_references_are_judged_in_one_state_only(place: Place, state: str) -> None:
     """Before and after there is nothing to veto, also where somebody else's hook looks at those."""

@@ -34,6 +34,21 @@ def test_a_hook_that_reads_lines_is_handed_on(place: Place, name: str) -> None:
     assert place.told() == [f"{name} PID  {line}{place.hooks}/mine {first} b c"]
 
 
+@pytest.mark.parametrize("number", [0, 1, 3, 400, 600])
+@pytest.mark.parametrize("last", ["refs/tags/last", "HEAD"])
+def test_a_hook_that_reads_lines_gets_every_byte(place: Place, number: int, last: str) -> None:
+    """References that are nobody's concern reach it without the program, the others through it; many of either fit."""
+    script(place.hooks / "mine", NEXT)
+    script(place.python, 'shift 3; printf "asked %s " "$1" >>"$LOG"; cat >>"$LOG"')
+    lines = [f"{OLD} {NEW} refs/tags/{'long' * 50}{one}" for one in range(number)] + [f"{OLD} {NEW} {last}"]
+    ended = place.run(place.put("reference-transaction", kept="mine"), "prepared", stdin="\n".join([*lines, ""]))
+    told = place.told()
+    if last == "HEAD" or number == 600:
+        assert (ended.returncode, told) == (0, ["asked reference-transaction " + lines[0], *lines[1:]])
+    else:
+        assert (ended.returncode, told) == (7, [f"next {place.hooks}/mine prepared", *lines])
+
+
 def test_what_git_would_not_run_is_not_run(place: Place) -> None:
     """A file without its mode, a directory, nothing."""
     (place.hooks / "plain").parent.mkdir(parents=True)
