@@ -74,10 +74,8 @@ def confirm(env: Mapping[str, str], common_dir: str, hub_id: str) -> None:
 
 
 def forget(common_dir: str) -> None:
-    """The repository is anybody's again."""
-    for path in record.copies(common_dir, NAME):
-        if os.path.lexists(path):
-            os.unlink(path)
+    """The repository is anybody's again. Raises as `write` does."""
+    record.drop(common_dir, NAME)
 
 
 def under(env: Mapping[str, str], common_dir: str) -> Mapping[str, str]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import content
+from synapse_git import record
 from synapse_git.constants import MAX_NAME_BYTES, MAX_SECRET_CHARACTERS
 from synapse_git.errors import UsageError
-from synapse_git.record import FOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +20,11 @@ _SESSIONS = (
     ("GEMINI_SESSION_ID", "gemini"),
     ("OPENCODE_SESSION_ID", "opencode"),
 )
+_DEFAULT = "agent"
+_LOST = (
+    "the name under which this worktree acts cannot be read from {}, so nobody can tell whose work this is. "
+    "Say it again: synapse-git install --agent NAME"
+)
 SUBAGENT = "/"
 """Stands in a name between an agent and one that works for it."""
 
@@ -30,6 +34,7 @@ def who(explicit: str | None, env: Mapping[str, str], git_dir: str = "") -> str:
 
     Raises:
         UsageError: the name given cannot be used.
+        CheckoutError: the worktree has a default that cannot be read.
     """
     if explicit is not None:
         return checked(explicit, "--agent")
@@ -50,12 +55,13 @@ def of_session(harness: str, session: str, subagent: str, env: Mapping[str, str]
 
     Raises:
         UsageError: SYNAPSE_AGENT cannot be used.
+        CheckoutError: as `who`.
     """
     if chosen := env.get("SYNAPSE_AGENT"):
         return checked(chosen, "SYNAPSE_AGENT")
     given = [session, *(env.get(variable, "") for variable, name in _SESSIONS if name == harness)]
     known = next((one.strip() for one in given if one.strip()), "")
-    return alias(harness, known, subagent.strip()) if known else default_agent(git_dir)
+    return alias(harness, known, subagent.strip()) if known else git_dir and default_agent(git_dir)
 
 
 def acts_for(agent: str, other: str) -> bool:
@@ -79,11 +85,15 @@ def checked(name: str, source: str) -> str:
     Raises:
         UsageError: blank, too long, or holding what cannot be shown.
     """
-    if not name.strip() or not name.isprintable() or len(name.encode("utf-8", "replace")) > MAX_NAME_BYTES:
+    if not _fits(name):
         raise UsageError(
             f"{source}: an agent's name is 1 to {MAX_NAME_BYTES} bytes of printable text", "INVALID_REQUEST"
         )
     return name
+
+
+def _fits(name: str) -> bool:
+    return bool(name.strip()) and name.isprintable() and len(name.encode("utf-8", "replace")) <= MAX_NAME_BYTES
 
 
 def alias(harness: str, session: str, subagent: str = "") -> str:
@@ -109,11 +119,31 @@ def sha256(content: bytes) -> str:
 
 
 def default_agent(git_dir: str) -> str:
-    """The worktree's default, set by ``install --agent``; '' if none."""
+    """The worktree's default, set by ``install --agent``; '' if none.
+
+    Raises:
+        CheckoutError: one was set and cannot be read: under another name, what is held for this one would be free.
+    """
+    return record.recall(git_dir, _DEFAULT, _read_name, _LOST) or ""
+
+
+def set_default_agent(git_dir: str, name: str) -> None:
+    """Have the worktree's default be ``name``. Raises: CheckoutError, where the git dir cannot be written."""
+    record.keep(git_dir, _DEFAULT, f"{name}\n".encode())
+
+
+def forget_default_agent(git_dir: str) -> None:
+    """Have no default in the worktree. Raises: CheckoutError, where the git dir cannot be written."""
+    record.drop(git_dir, _DEFAULT)
+
+
+def _read_name(raw: bytes) -> str | None:
+    """A line; one that was cut short may be somebody else's name."""
     try:
-        return content.read(f"{git_dir}/{FOLDER}/agent", MAX_NAME_BYTES).decode().strip()
-    except (OSError, UnicodeDecodeError):
-        return ""
+        name, end, _ = raw.decode().partition("\n")
+    except UnicodeDecodeError:
+        return None
+    return name if end and _fits(name) else None
 
 
 def person() -> str:

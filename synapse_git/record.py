@@ -99,6 +99,17 @@ def keep(git_dir: str, name: str, text: bytes) -> None:
         _write(target, text)
 
 
+def drop(git_dir: str, name: str) -> None:
+    """Keep nothing under ``name``. Raises as `ensure`."""
+    for path in copies(git_dir, name):
+        try:
+            os.unlink(path)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            raise CheckoutError(f"cannot remove {path}: {error.strerror}. Make the git dir writable") from error
+
+
 def recall(git_dir: str, name: str, parsed: Callable[[bytes], T | None], lost: str) -> T | None:
     """What is kept under ``name``, as ``parsed`` reads it; None where nothing ever was.
 

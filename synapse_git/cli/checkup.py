@@ -9,10 +9,11 @@ from synapse_git.cli import guard, phrase, register, unchecked
 from synapse_git.cli import submodules as inner
 from synapse_git.cli.finding import Finding
 from synapse_git.errors import CheckoutError
+from synapse_git.identity import default_agent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from synapse_git.checkout import Checkout
     from synapse_git.cli.call import Call
@@ -32,14 +33,14 @@ def bound(call: Call, here: Checkout) -> Finding | None:
     return Finding(None, f"the hub of {bound.state or bound.socket} grants in this repository, not that of {usual}")
 
 
-def identity(here: Checkout) -> Finding | None:
-    """Can what is claimed here still be told from what is claimed elsewhere?"""
-    try:
-        here.tree()
-        here.namespace()
-    except CheckoutError as error:
-        return Finding(False, str(error))
-    return None
+def identity(here: Checkout) -> Iterator[Finding]:
+    """Can what is claimed here still be told from what is claimed elsewhere, and who acts here?"""
+    kept: tuple[Callable[[], str], ...] = (here.tree, here.namespace, lambda: default_agent(here.outer.git_dir))
+    for read in kept:
+        try:
+            read()
+        except CheckoutError as error:
+            yield Finding(False, str(error))
 
 
 def worktrees(standings: Mapping[str, guard.Standing], layers: Mapping[str, Sequence[str]]) -> Iterator[Finding]:

@@ -68,8 +68,8 @@ def examine(call: Call) -> Iterator[Finding]:
     here = call.checkout_if_any()
     if here and (elsewhere := checkup.bound(call, here)):
         yield elsewhere
-    if here and (lost := checkup.identity(here)):
-        yield lost
+    if here:
+        yield from checkup.identity(here)
     layers = register.layers(call.hub)
     standings: dict[str, guard.Standing] = {}
     if here is None:

@@ -8,7 +8,6 @@ from synapse_git import address, binding, client, identity, scope
 from synapse_git.cli import arbitration, guard, output, phrase, register, submodules, unchecked, worktrees
 from synapse_git.cli.verb import Verb
 from synapse_git.errors import AnotherHub, CheckoutError, HubUnreachable, Refused, SynapseError
-from synapse_git.record import FOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ def run(call: Call) -> int:
     arbitration.settle(call, here)
     tree, namespace = here.tree(create=True), here.namespace(create=True)
     if chosen:
-        _set_agent(here, chosen)
+        identity.set_default_agent(here.outer.git_dir, chosen)
     register.enter(call, here, call.agent(), [register.GUARD])
     register.siblings(call, here)
     for done in unchecked.settle(call, here):
@@ -93,7 +92,7 @@ def undo(call: Call) -> int:
     here = call.checkout()
     report = guard.act("uninstall", here.root, call.env)
     report["submodules"] = _submodules(call, here, "uninstall")
-    _forget_agent(here)
+    identity.forget_default_agent(here.outer.git_dir)
     if here.tree():
         try:
             register.enter(call, here, call.agent(), [])
@@ -117,32 +116,6 @@ def undo(call: Call) -> int:
 
 def _and_inside(report: dict[str, Any]) -> str:
     return f" and its submodules {phrase.listed(report['submodules'])}" if report["submodules"] else ""
-
-
-def _agent_file(here: Checkout) -> str:
-    return f"{here.outer.git_dir}/{FOLDER}/agent"
-
-
-def _set_agent(here: Checkout, name: str) -> None:
-    """Write the worktree's default agent, whole or not at all."""
-    target = _agent_file(here)
-    draft = f"{target}.{os.getpid()}"
-    try:
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        with open(draft, "w", encoding="utf-8") as file:
-            file.write(name + "\n")
-        os.replace(draft, target)
-    except OSError as error:
-        raise CheckoutError(f"cannot write {target}: {error.strerror}. Make the git dir writable") from error
-
-
-def _forget_agent(here: Checkout) -> None:
-    try:
-        os.unlink(_agent_file(here))
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        raise CheckoutError(f"cannot remove {_agent_file(here)}: {error.strerror}") from error
 
 
 VERBS = (

@@ -23,7 +23,7 @@ WATCHER = "watcher"
 def run(call: Call) -> int:
     """Exit 0. ``--json``: ``{claims, worktrees}``, everything the hub knows; with ``--all-hosts`` also ``hosts``."""
     if not call.json:
-        call.agent()  # so that the hub can say whether something waits for it
+        _say_who(call)
     claims = client.claims(call.hub)
     here = _place(call)
     tree = here.tree() if here else ""
@@ -55,6 +55,14 @@ def run(call: Call) -> int:
     if here:
         _note_alone(here)
     return 0
+
+
+def _say_who(call: Call) -> None:
+    """So that the hub can say whether something waits for it; who cannot be named sees what is held all the same."""
+    try:
+        call.agent()
+    except CheckoutError as error:
+        output.message(f"note: {error}")
 
 
 def _place(call: Call) -> Checkout | None:

@@ -278,6 +278,14 @@ def test_the_default_agent_of_a_worktree_commits_under_its_name(box: Box, held: 
     allowed(box.git("commit", "-qam", "x"))
     _edit(box, "src/b.py", text="again\n")
     refused(box.git("commit", "-qam", "x", agent="ana"))
+    for copy in ("synapse/agent", "synapse.agent"):
+        (held / ".git" / copy).write_bytes(b"")
+    ended = box.git("commit", "-qam", "x")
+    assert ended.code != 0 and "synapse-git install --agent NAME" in ended.err, ended.text
+    for told in (box.synapse("status"), box.synapse("doctor")):
+        assert "synapse-git install --agent NAME" in told.text, told.text
+    allowed(box.synapse("install", "--agent", "bob"))
+    allowed(box.git("commit", "-qam", "x"))
 
 
 def test_a_name_that_cannot_be_used_is_refused(box: Box, held: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from synapse_git import record
+from synapse_git import identity, record
 from synapse_git.errors import CheckoutError
 
 DAMAGED = [b"", b"0\n1 2\n/", b"\0" * 9000]
@@ -24,6 +24,23 @@ def git_dir(tmp_path: Path) -> Path:
 
 def _copies(git_dir: Path) -> tuple[Path, Path]:
     return git_dir / "synapse/worktree", git_dir / "synapse.worktree"
+
+
+@pytest.mark.parametrize("left", [b"", b"an", b"\xff\n", b"\n", b"\0\n", b"a" * 500 + b"\n"])
+def test_a_default_name_that_cannot_be_read_is_nobody_else(git_dir: Path, left: bytes) -> None:
+    """The other copy is read; with neither, nobody acts under another name, and the way out is said."""
+    identity.set_default_agent(str(git_dir), "ana")
+    copies = [git_dir / "synapse/agent", git_dir / "synapse.agent"]
+    for lost in copies:
+        lost.write_bytes(left)
+        if lost is copies[0]:
+            assert identity.who(None, {}, str(git_dir)) == "ana"
+            lost.write_bytes(left)
+    with pytest.raises(CheckoutError, match="install --agent NAME"):
+        identity.who(None, {}, str(git_dir))
+    assert identity.who(None, {"SYNAPSE_AGENT": "ben"}, str(git_dir)) == "ben"
+    identity.forget_default_agent(str(git_dir))
+    assert "@" in identity.who(None, {}, str(git_dir)) and not any(copy.exists() for copy in copies)
 
 
 @pytest.mark.parametrize("left", [None, *DAMAGED])
