@@ -39,6 +39,7 @@ from synapse_hub.core.outcome import Outcome, Refusal
 from synapse_hub.core.state import State, apply_all
 from synapse_hub.expiry import DueLeases
 from synapse_hub.journal.journal import Journal, JournalBroken
+from synapse_hub.journal.mark import Mark
 from synapse_hub.journal.snapshot import Snapshot
 from synapse_hub.journal.store import StoreError
 from synapse_hub.snapshots import Snapshots
@@ -152,6 +153,11 @@ class Hub:
     @property
     def incarnation(self) -> int:
         return self._journal.incarnation
+
+    @property
+    def mark(self) -> Mark:
+        """How far the journal is covered by a full sync."""
+        return self._journal.mark
 
     @property
     def synced_seq(self) -> int:

@@ -65,6 +65,7 @@ QUICK = (
     "tests/unit/test_checkout.py",
     "tests/team/test_settlement.py",
     "tests/team/test_settling.py",
+    "tests/team/test_witness.py",
 )
 WHOLE = Breakage("nothing broken", ())
 _AT_ONCE = 2

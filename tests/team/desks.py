@@ -45,6 +45,10 @@ class Way(Line):
         self.stalls = False
         self.alter: Callable[[SignedRequest], None] = lambda _: None
 
+    def lead_to(self, app: Any) -> None:
+        """From now on to another one."""
+        self._app = app
+
     async def exchange(self, method: str, target: str, headers: Any, body: bytes) -> Answer:
         if self.closed:
             raise NotConnected("there is no way")
@@ -161,5 +165,5 @@ def pair(root: Path) -> Iterator[Pair]:
         a.knows(HubFile(id="a", peers={"b": b.peer()}, namespaces={NAMESPACE: Namespace(owner="a", members=("b",))}))
         b.knows(HubFile(id="b", peers={"a": a.peer("https://a:1")}, namespaces={NAMESPACE: Namespace(owner="a")}))
         way = Way(a.door)
-        b.team.road = lambda name, peer: Link("b", b.identity, name, peer, b.wall, way)
+        b.team.road = lambda name, peer: Link("b", b.identity, name, peer, b.wall, way, b.team.witness)
         yield Pair(a, b, way)

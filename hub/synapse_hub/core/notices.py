@@ -19,7 +19,7 @@ from synapse_hub.core.events.base import Holder
 from synapse_hub.core.events.claims import ClaimDenied, ClaimGranted, ClaimReleased, LeaseExpired, TaskHandedOff
 from synapse_hub.core.events.guard import ForeignEditSeen, GuardDenied, GuardOverridden
 from synapse_hub.core.events.talk import MessageSent
-from synapse_hub.core.events.team import ClaimRevoked
+from synapse_hub.core.events.team import ClaimRevoked, ReceiptEnded
 from synapse_hub.core.state import State
 
 # Whom it is for, what it is about (the same is said once within a while; '' is always said), the text.
@@ -63,6 +63,8 @@ def _words(state: State, events: Sequence[AnyEvent]) -> Iterator[Word]:
                 yield from _takeover(state, event)
             case TaskHandedOff():
                 yield _handover(state, event)
+            case ReceiptEnded(cause="ended"):
+                yield from _forgotten(state, event)
             case _:
                 pass
     if over:
@@ -156,6 +158,15 @@ def _takeover(state: State, event: ClaimReleased | ClaimRevoked) -> Iterator[Wor
     else:
         text = f'{_called(state, event.by, event.owner, event.namespace)} took {what} away from you: "{why}"'
     yield event.owner, "", f"{text}. Before you go on there, claim it again: {_again(claim)}"
+
+
+def _forgotten(state: State, event: ReceiptEnded) -> Iterator[Word]:
+    """A lease that had time left: whoever granted it was put back to an earlier day, or followed by another."""
+    claim = state.team.held((event.namespace, event.task_id), event.at)
+    known = state.team.governed.get(event.namespace)
+    if claim is not None and known is not None:
+        text = f"{known.owner} knows nothing more of task {claim.task_id} ({_held(state, claim)}), which you held"
+        yield claim.owner, "", f"{text}. Before you go on there, claim it again: {_again(claim)}"
 
 
 def _handover(state: State, event: TaskHandedOff) -> Word:

@@ -15,6 +15,7 @@ from synapse_hub.core.outcome import Refusal
 from synapse_hub.federation.identity import Identity, client_context
 from synapse_hub.federation.line import Broken, Line, NotConnected
 from synapse_hub.federation.signature import SignedRequest, Signer
+from synapse_hub.federation.witness import HEARD, STAMP, Witness
 from synapse_hub.hubfile import Peer
 
 # By so much the clocks of two hubs may differ without anyone taking notice. What one that has just started takes for
@@ -67,8 +68,10 @@ class Link:
         peer: Peer,
         wall: Callable[[], float] = time.time,
         line: Line | None = None,
+        witness: Witness | None = None,
     ) -> None:
         """Raises: ValueError, ssl.SSLError, where the peer's url or certificate is none."""
+        self._witness = witness
         self.name = name
         self.peer = peer
         self._signer = Signer(me, identity.key)
@@ -92,6 +95,8 @@ class Link:
         return request
 
     def _sign(self, request: SignedRequest) -> None:
+        if self._witness is not None and (told := self._witness.told(self.name)):
+            request.headers[HEARD] = told
         self._signer.sign(request, self.name, now=self._wall(), nonce=secrets.token_hex(12))
 
     async def send(self, request: SignedRequest, *, deadline_s: float) -> Reply:
@@ -127,6 +132,9 @@ class Link:
     async def _once(self, request: SignedRequest) -> Reply:
         """Raises: NotConnected, Broken, Unreachable."""
         found = await self._line.exchange(request.method, request.target, request.headers, request.body)
+        if self._witness is not None:
+            self._witness.hear(self.name, found.headers.get(STAMP, ""))
+            self._witness.confirms(self.name, found.headers.get(HEARD, ""))
         return read(found.status, found.body, found.headers)
 
 

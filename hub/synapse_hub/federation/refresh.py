@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from synapse_git.constants import FORWARD_DOUBT_SECONDS, OWNER_DEADLINE_SECONDS, RECEIPT_REFRESH_SECONDS
+from synapse_git.constants import (
+    FORWARD_DOUBT_SECONDS,
+    OWNER_DEADLINE_SECONDS,
+    OWNER_VERDICT_DEADLINE_SECONDS,
+    RECEIPT_REFRESH_SECONDS,
+)
 from synapse_hub.core.commands.team import RefreshReceipts
 from synapse_hub.core.team.decide import contests
 from synapse_hub.federation.assertion import asserting, assertions
@@ -51,13 +56,25 @@ class Refresher:
         """For ever."""
         while True:
             await asyncio.gather(*(self._refresh(owner) for owner in self._owners()))
-            self.heard.set()
+            self._team.witness.keep()
+            if not self.heard.is_set():
+                await self._met()
+                self.heard.set()
             pause = RECEIPT_REFRESH_SECONDS if len(self._hub.state.team.receipts) else _IDLE_S
             if len(self._hub.state.team.under_way):
                 pause = min(pause, OWNER_DEADLINE_SECONDS + FORWARD_DOUBT_SECONDS)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._soon.wait(), pause)
             self._soon.clear()
+
+    async def _met(self) -> None:
+        """Members that have no address here ask by themselves once they find it back. Not all of them are there."""
+        witness = self._team.witness
+        with suppress(TimeoutError):
+            async with asyncio.timeout(OWNER_VERDICT_DEADLINE_SECONDS):
+                while not self._team.members() <= witness.met:
+                    await witness.meeting.wait()
+                    witness.meeting.clear()
 
     def _owners(self) -> list[str]:
         """Peers that own a namespace as far as this hub knows, or might say so."""

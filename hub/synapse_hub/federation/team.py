@@ -15,6 +15,7 @@ from synapse_hub.core.commands.team import GovernNamespace
 from synapse_hub.federation import names
 from synapse_hub.federation.ownership import Ownership, caught_up, resolve
 from synapse_hub.federation.tickets import Tickets
+from synapse_hub.federation.witness import Witness
 from synapse_hub.hub import Answered, Hub
 from synapse_hub.hubfile import HubFile
 
@@ -45,6 +46,7 @@ class Team:
         # Why doors that the file names are shut, by their names there.
         self.shut: Mapping[str, str] = {}
         self.tickets = Tickets()
+        self.witness = Witness(hub, directory, lambda: bool(self.owned()))
         # Who changes the file does so from what it says, one after another.
         self.turn = asyncio.Lock()
 
@@ -112,7 +114,10 @@ class Team:
 
     def resolve(self, namespace: str) -> Ownership:
         """Spec: INV-MH-1."""
-        return resolve(namespace, self.file, self.broken, self._hub.state.team)
+        found = resolve(namespace, self.file, self.broken, self._hub.state.team)
+        if found.kind == "local" and found.owner and (refusal := self.witness.refusal(self.id)):
+            return Ownership("ungoverned", found.owner, refusal)
+        return found
 
     def owned(self) -> list[str]:
         """The namespaces that the file says are this hub's, and the journal does not deny."""
@@ -160,6 +165,10 @@ class Team:
         """May agents of ``peer`` ask for claims in ``namespace``, which this hub owns? Spec: INV-MH-3."""
         entry = self.settled.namespaces.get(namespace)
         return entry is not None and entry.owner == self.id and peer in entry.members
+
+    def members(self) -> set[str]:
+        """Whoever is a member of a namespace that this hub owns."""
+        return {name for one in self.settled.namespaces.values() if one.owner == self.id for name in one.members}
 
     def from_peer(self, peer: str, name: str) -> str:
         """An agent of ``peer`` as it is called here."""
@@ -210,5 +219,5 @@ class Team:
         if found is None or found.peer != entry:
             if found is not None:
                 found.close()
-            found = self._links[peer] = Link(self.id, self.identity, peer, entry)
+            found = self._links[peer] = Link(self.id, self.identity, peer, entry, witness=self.witness)
         return found

@@ -78,6 +78,11 @@ class Journal:
         return self._mark.incarnation
 
     @property
+    def mark(self) -> Mark:
+        """How far it is covered by a full sync."""
+        return self._mark
+
+    @property
     def synced_seq(self) -> int:
         """Up to here a full sync covers every event; nobody outside may see further."""
         return self._mark.seq

@@ -12,7 +12,7 @@ from typing import Any
 
 from synapse_hub.core.events.upkeep import IncarnationStarted
 from synapse_hub.core.state import apply
-from synapse_hub.journal import salvage
+from synapse_hub.journal import salvage, testimony
 from synapse_hub.journal.archive import ArchiveError, read_export
 from synapse_hub.journal.intact import Intact, intact, mark_of
 from synapse_hub.journal.mark import Mark, MarkFile, kept_id
@@ -20,6 +20,7 @@ from synapse_hub.journal.record import Record, seal
 from synapse_hub.journal.salvage import KEPT, Find
 from synapse_hub.journal.sqlite import SqliteStore, copy_synced, open_reader, sync_file
 from synapse_hub.journal.store import StoreError
+from synapse_hub.journal.testimony import Stamp
 
 # Where nobody knows which epochs were issued, this many are passed over.
 _UNKNOWN_EPOCHS = 1_000_000
@@ -43,8 +44,9 @@ def restart(directory: str, source: str) -> dict[str, Any]:
         find, theirs = _search(directory, mark), None
     known = [one for one in (mark, theirs, *salvage.former_marks(directory)) if one]
     hub_id = _identity(directory, mark, theirs, known)
-    unsure = mark is None or (not source and find.short(mark))
-    row = _first_row(find.intact, known, os.path.basename(source), unsure=unsure)
+    heard = testimony.load(directory).proofs()
+    unsure = mark is None or (not source and find.short(mark)) or bool(heard)
+    row = _first_row(find.intact, [*known, *heard], os.path.basename(source), unsure=unsure)
     _build(path + ".fresh", find.intact, row)
     kept = _keep(directory)
     # The mark first: should this be cut short now, the old journal is below it and nothing is granted from it.
@@ -77,7 +79,7 @@ def _identity(directory: str, mark: Mark | None, theirs: Mark | None, known: Seq
     return mark.hub_id if mark.epoch or theirs is None else theirs.hub_id
 
 
-def _first_row(found: Intact, known: Sequence[Mark], source: str, *, unsure: bool) -> Record:
+def _first_row(found: Intact, known: Sequence[Mark | Stamp], source: str, *, unsure: bool) -> Record:
     """Of the new incarnation. ``unsure``: ``known`` may not tell of all that was issued."""
     incarnation = max([one.incarnation for one in known], default=1) + 1
     started = IncarnationStarted(

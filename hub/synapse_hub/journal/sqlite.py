@@ -247,6 +247,12 @@ def open_reader(path: str) -> sqlite3.Connection:
         raise StoreError(f"cannot read {path}: {error}") from error
 
 
+def hash_of(connection: sqlite3.Connection, seq: int) -> bytes:
+    """Of the row ``seq``; empty where it is not there any more. Raises: sqlite3.Error."""
+    found = connection.execute("SELECT hash FROM events WHERE seq = ?", (seq,)).fetchone()
+    return bytes(found[0]) if found else b""
+
+
 def _quoted(path: str) -> str:
     return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 

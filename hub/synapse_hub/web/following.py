@@ -52,18 +52,18 @@ class Telling:
 
     async def stream(self) -> AsyncGenerator[bytes, None]:
         """Until either side ends it, or the peer is none any more."""
-        told_at = time.monotonic()
+        shown_at = time.monotonic()
         async for changed in self._desk.changes(OBSERVATION_IDLE_SECONDS):
             if self._hub not in self._desk.team.settled.peers:
                 return
             # Gathered first, so that whoever waits for the answer to this very change is not kept by it.
             await asyncio.sleep(_GATHER_S)
             async for frames in self._news():
-                told_at = time.monotonic()
                 yield frames
-            if not changed or time.monotonic() - told_at > OBSERVATION_IDLE_SECONDS:
-                told_at = time.monotonic()
-                yield self._frame(Present(now=self._desk.hub.now()), self.at)
+            if not changed or time.monotonic() - shown_at > OBSERVATION_IDLE_SECONDS:
+                shown_at = time.monotonic()
+                stamp = self._desk.team.witness.stamp()
+                yield self._frame(Present(now=self._desk.hub.now(), stamp=stamp), self.at)
 
     async def _news(self) -> AsyncIterator[bytes]:
         listener = self._listener()

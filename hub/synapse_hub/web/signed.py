@@ -13,6 +13,7 @@ from synapse_git.constants import MAX_BODY_BYTES
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.federation.nonces import Nonces
 from synapse_hub.federation.signature import SignedRequest, verify
+from synapse_hub.federation.witness import HEARD, STAMP
 from synapse_hub.web.desk import HUB, Desk
 from synapse_hub.web.doors import turn_away
 
@@ -54,7 +55,20 @@ class Signed:
             return
         hub, body = found
         scope[HUB] = hub
-        await self._app(scope, _again(body, receive), send)
+        await self._app(scope, _again(body, receive), self._dated(hub, send) if hub else send)
+
+    def _dated(self, hub: str, send: Send) -> Send:
+        """``send``, for answers that say how far the journal is here, and was there."""
+        witness = self._desk.team.witness
+
+        async def dated(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                said = ((STAMP, witness.stamp()), (HEARD, witness.told(hub)))
+                more = [(name.encode(), text.encode()) for name, text in said if text]
+                message["headers"] = [*message.get("headers", ()), *more]
+            await send(message)
+
+        return dated
 
     async def _admit(self, scope: Scope, receive: Receive) -> tuple[str, bytes] | Refusal:
         if scope["type"] != "http":
@@ -78,6 +92,11 @@ class Signed:
         )
         if isinstance(hub, Refusal):
             return hub
+        team = self._desk.team
+        team.witness.meet(hub)
+        confirmed = team.witness.confirms(hub, request.headers.get(HEARD, ""))
+        if not confirmed and (refusal := team.witness.refusal(team.id)):
+            return refusal
         if (scope["method"], scope["path"]) not in self._routes:
             return Refusal("NOT_AUTHORISED", "this is nothing that a hub may ask of another")
         return hub, body

@@ -31,6 +31,7 @@ TEAM_DECIDE, TEAM_STATE, TRANSFER = (f"hub/synapse_hub/core/team/{name}.py" for 
     SIGNATURE,
     SUCCESSION,
     TEAM,
+    WITNESS,
 ) = (
     f"hub/synapse_hub/federation/{name}.py"
     for name in (
@@ -53,10 +54,11 @@ TEAM_DECIDE, TEAM_STATE, TRANSFER = (f"hub/synapse_hub/core/team/{name}.py" for 
         "signature",
         "succession",
         "team",
+        "witness",
     )
 )
 TIDINGS, VIEW = (f"hub/synapse_hub/federation/observation/{name}.py" for name in ("tidings", "view"))
-SNAPSHOT = "hub/synapse_hub/journal/snapshot.py"
+RESTART, SNAPSHOT = (f"hub/synapse_hub/journal/{name}.py" for name in ("restart", "snapshot"))
 APP, DEPARTURE, FOLLOWING, KEY, LISTENING, PARTY, RELOCATION, SIGNED, TEAM_ROUTES = (
     f"hub/synapse_hub/web/{name}.py"
     for name in ("app", "departure", "following", "key", "listening", "party", "relocation", "signed", "team")
@@ -181,5 +183,12 @@ BREAKAGES = (
     broken("who leaves contests on", (DEPARTURE, "    await desk.transact(HearAssertion(namespace=body.namespace, by=hub, owns=False))\n", "")),
     broken("nobody hears that an owner gives way", (DEPARTURE, "return known.contested_by if known else ()", "return ()")),
     broken("a dead owner is not waited for", (SUCCESSION, "if until <= now:", "if now:")),
+    broken("an owner that was put back is believed", (WITNESS, "or stamp.seq > mark.seq:\n            return False", "or stamp.seq > mark.seq:\n            return True")),
+    broken("another history is taken for the same", (WITNESS, 'in ("", stamp.head)', '!= ""')),
+    broken("who fell back forgets it with a restart", (WITNESS, "            self._testimony.against[peer] = text\n            self._write()", "            self._testimony.against[peer] = text")),
+    broken("what was heard is overwritten by who fell back", (WITNESS, '        if self._testimony.against:\n            return ""\n', "")),
+    broken("a member is not believed at the door", (SIGNED, "if not confirmed and (refusal", "if confirmed and (refusal")),
+    broken("who fell back grants to its own", (TEAM, 'if found.kind == "local" and found.owner and (refusal', 'if found.kind == "remote" and found.owner and (refusal')),
+    broken("epochs come again after a journal was put back", (RESTART, "[*known, *heard]", "known")),
     broken("what was taken away makes a circle", (WAITING, " for conflict in refusal.conflicts if not conflict.claim.revoked)", " for conflict in refusal.conflicts)")),
 )  # fmt: skip

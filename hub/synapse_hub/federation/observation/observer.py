@@ -17,10 +17,18 @@ from synapse_hub.federation.assertion import asserting, assertions
 from synapse_hub.federation.link import Unreachable
 from synapse_hub.federation.observation.post import Post
 from synapse_hub.federation.observation.stream import Frame, listen
-from synapse_hub.federation.observation.tidings import AnyTiding, Asserted, ClaimChanged, ClaimHeld, Letter
+from synapse_hub.federation.observation.tidings import (
+    AnyTiding,
+    Asserted,
+    ClaimChanged,
+    ClaimHeld,
+    Letter,
+    Present,
+)
 from synapse_hub.federation.observation.view import View
 from synapse_hub.federation.signature import Signer
 from synapse_hub.federation.team import Team
+from synapse_hub.federation.witness import HEARD
 from synapse_hub.hub import Hub
 from synapse_hub.hubfile import Peer
 
@@ -30,6 +38,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("synapse_hub")
 
 _FIRST_PAUSE_S = 0.5
+# Less than an owner that is back waits for its members: whoever holds something there is among the first it hears.
+_HOLDING_PAUSE_S = 1.0
 _KINDS = frozenset(str(kind.__struct_config__.tag) for kind in get_args(AnyTiding))
 
 
@@ -93,19 +103,26 @@ class Observer:
             observed.following = False
             pause_s = _FIRST_PAUSE_S if observed.heard_at != heard_before else pause_s
             await asyncio.sleep(pause_s * random.uniform(0.5, 1.0))  # noqa: S311 - not all at once
-            pause_s = min(2 * pause_s, OBSERVATION_RETRY_SECONDS)
+            longest_s = _HOLDING_PAUSE_S if self._holds(observed) else OBSERVATION_RETRY_SECONDS
+            pause_s = min(2 * pause_s, longest_s)
+
+    def _holds(self, observed: Observed) -> bool:
+        return any(namespace in observed.namespaces for namespace, _ in self._hub.state.team.receipts)
 
     async def _listen(self, name: str, observed: Observed) -> None:
         """One connection, for as long as it lasts. Raises: Unreachable, ValueError, OSError."""
         view = observed.view
         signer = Signer(self._team.id, self._team.identity.key)
         headers = {"synapse-picture": view.picture, **asserting(self._team)}
+        if told := self._team.witness.told(name):
+            headers[HEARD] = told
         target = f"/v2/events?after={view.position}" if view.position else "/v2/events"
         async for frames in listen(signer, name, observed.peer, target, headers):
             if not observed.following:
                 if observed.trouble:
                     log.info("the journal of %s is followed again", name)
                 observed.following, observed.trouble = True, ""
+                self._changed()  # it may have been away, and be another than it was
             observed.heard_at = self._hub.now()
             try:
                 for frame in frames:
@@ -123,6 +140,8 @@ class Observer:
         match tiding:
             case Asserted():
                 await self._hear(name, tiding)
+            case Present():
+                self._team.witness.hear(name, tiding.stamp)
             case Letter():
                 await observed.post.deliver(tiding)
             case ClaimChanged() if tiding.status == REVOKED:

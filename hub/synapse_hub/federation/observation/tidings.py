@@ -44,9 +44,10 @@ class PictureDone(Tiding, frozen=True, tag="picture_done"):
 
 
 class Present(Tiding, frozen=True, tag="present"):
-    """Nothing else happened; ``now``: the clock of the hub that says so."""
+    """All that happened was told; ``now``: the clock of the hub that says so, ``stamp``: how far its journal is."""
 
     now: float
+    stamp: str = ""
 
 
 class Asserted(Tiding, frozen=True, tag="asserted"):
