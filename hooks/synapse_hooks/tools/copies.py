@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from synapse_hooks.tools import targets
+from synapse_hooks.tools.operands import operands
 from synapse_hooks.tools.shell import Token
 
 TYPE_CHECKING = False
@@ -17,7 +17,7 @@ _MOST = 1000
 def written(command: str, words: Sequence[Token], here: str | None) -> list[Token]:
     """By ``cp``, ``mv``, ``ln`` or ``install``; nothing where it is not to be told."""
     words = _aimed(words) if command != "rsync" else words
-    *sources, target = targets.operands(words) or [Token("")]
+    *sources, target = operands(words) or [Token("")]
     if command == "ln" and target.text and not target.text.endswith("/") and not sources:
         sources, target = [target], Token(".")
     if not sources or (here is None and not all(one.text.startswith("/") for one in (*sources, target))):

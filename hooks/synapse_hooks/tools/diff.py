@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from synapse_hooks.tools.operands import letter_by_letter
 from synapse_hooks.tools.shell import Token
-from synapse_hooks.tools.targets import letter_by_letter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

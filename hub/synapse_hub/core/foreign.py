@@ -17,7 +17,6 @@ from synapse_hub.core.events.base import Holder
 from synapse_hub.core.events.guard import ForeignEditSeen
 from synapse_hub.core.outcome import Decided
 from synapse_hub.core.state import State
-from synapse_hub.core.team.decide import elsewhere
 from synapse_hub.core.team.reports import owed
 
 # Of one claim nobody is an agent called so, since a name cannot be empty: every owner is somebody else.
@@ -158,5 +157,5 @@ def _holders(state: State, command: RecordForeignEdit) -> Iterator[Holder]:
     for key in command.tasks:
         if claim := state.claims.get(key):
             yield Holder(*key, claim.owner)
-        elif elsewhere(state.team, key[0]) and command.owner:
+        elif state.team.elsewhere(key[0]) and command.owner:
             yield Holder(*key, command.owner)

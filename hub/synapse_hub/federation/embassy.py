@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -19,7 +19,6 @@ from synapse_git.constants import (
     OWNER_VERDICT_DEADLINE_SECONDS,
 )
 from synapse_git.protocol.path import PATHS_TYPE
-from synapse_hub.core.commands import AnyCommand
 from synapse_hub.core.guard import Question
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.federation.errand import Errand
@@ -30,20 +29,18 @@ if TYPE_CHECKING:
     from synapse_hub.federation.conveyance import Conveyance
     from synapse_hub.federation.courier import Courier
     from synapse_hub.federation.estate import Arrivals
-    from synapse_hub.federation.forward import Forwarder, Writer
+    from synapse_hub.federation.forward import Forwarder
     from synapse_hub.federation.link import Link, Reply
     from synapse_hub.federation.observation.observer import Observed, Observer
     from synapse_hub.federation.refresh import Refresher
     from synapse_hub.federation.reporter import Reporter
     from synapse_hub.federation.succession import Succession
+    from synapse_hub.federation.writer import Writer
 
 log = logging.getLogger("synapse_hub")
 
 _PART_BYTES = MAX_BODY_BYTES - 65_536
 _JSON = {"content-type": "application/json"}
-
-
-Transact = Callable[[AnyCommand], asyncio.Future[Answered]]
 
 
 class Embassy:

@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import cache, partial
-from typing import Any, Protocol
+from typing import Any
 
 from synapse_git.constants import OWNER_DEADLINE_SECONDS
 from synapse_hub.clock import boot_id
@@ -26,18 +26,11 @@ from synapse_hub.federation.errand import Errand
 from synapse_hub.federation.link import Link, Reply, Unreachable, unreachable
 from synapse_hub.federation.receipts import Sending, receipt
 from synapse_hub.federation.settling import Settling
+from synapse_hub.federation.writer import Writer
 from synapse_hub.hub import Answered, Hub
 
 # Refusals after which it is not known whether something was done; the last is also that of a copy that came second.
 _UNDECIDED = ("JOURNAL_UNAVAILABLE", "NOT_AUTHORISED")
-
-
-class Writer(Protocol):
-    """This hub's own. ``meanwhile`` may be done while it waits for the disk."""
-
-    def __call__(
-        self, command: AnyCommand, meanwhile: Callable[[], object] | None = None, /
-    ) -> asyncio.Future[Answered]: ...
 
 
 class _Turn:

@@ -27,7 +27,7 @@ from synapse_hub.federation.team import Team
 from synapse_hub.hub import Hub
 
 if TYPE_CHECKING:
-    from synapse_hub.federation.embassy import Transact
+    from synapse_hub.federation.writer import Transact
 
 log = logging.getLogger("synapse_hub")
 

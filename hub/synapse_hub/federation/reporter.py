@@ -16,7 +16,7 @@ from synapse_hub.federation.team import Team
 from synapse_hub.hub import Hub
 
 if TYPE_CHECKING:
-    from synapse_hub.federation.embassy import Transact
+    from synapse_hub.federation.writer import Transact
 
 # Refusals that are not about the report itself.
 _PASSING = ("JOURNAL_UNAVAILABLE", "UNGOVERNED", "CONTESTED", "QUOTA_EXCEEDED", "EXPIRED", "NOT_AUTHORISED")

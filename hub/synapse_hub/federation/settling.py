@@ -6,9 +6,9 @@ Should it be lost, the intent still stands, and with it the receipt covers nothi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 from synapse_hub.core.commands import AnyCommand
+from synapse_hub.federation.writer import Transact
 from synapse_hub.hub import Answered
 
 # An agent that has just heard the answer may ask the next thing at once. What is written meanwhile would be in its way.
@@ -20,7 +20,7 @@ _PATIENCE_S = 0.5
 class Settling:
     """On the event loop only. ``transact``: the hub's own writer."""
 
-    def __init__(self, transact: Callable[[AnyCommand], asyncio.Future[Answered]]) -> None:
+    def __init__(self, transact: Transact) -> None:
         self._transact = transact
         self._heard: list[AnyCommand] = []
         self._soon: asyncio.TimerHandle | None = None

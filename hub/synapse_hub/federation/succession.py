@@ -29,8 +29,8 @@ from synapse_hub.federation.team import Team
 from synapse_hub.hub import Hub
 
 if TYPE_CHECKING:
-    from synapse_hub.federation.embassy import Transact
     from synapse_hub.federation.observation.observer import Observed
+    from synapse_hub.federation.writer import Transact
 
 
 class Succession:

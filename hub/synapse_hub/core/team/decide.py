@@ -206,12 +206,6 @@ def forbidden(team: Team, namespace: str) -> Refusal | None:
     return None
 
 
-def elsewhere(team: Team, namespace: str) -> bool:
-    """Does another hub grant in ``namespace``, as far as is known here?"""
-    known = team.governed.get(namespace)
-    return known is not None and not known.mine
-
-
 def contested(namespace: str, owner: str, by: tuple[str, ...]) -> Refusal:
     """Spec: INV-CR-4."""
     return Refusal(

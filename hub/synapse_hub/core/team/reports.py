@@ -12,7 +12,6 @@ from synapse_git.protocol.path import from_wire, paths_to_wire
 from synapse_git.protocol.watch import ForeignEditBody
 from synapse_hub.core.commands.guard import RecordForeignEdit, RecordOverride
 from synapse_hub.core.events.team import ReportOwed
-from synapse_hub.core.team.decide import elsewhere
 from synapse_hub.core.team.state import Team
 
 OVERRIDES, FOREIGN_EDITS = "/v2/overrides", "/v2/foreign_edits"
@@ -20,7 +19,7 @@ OVERRIDES, FOREIGN_EDITS = "/v2/overrides", "/v2/foreign_edits"
 
 def owed(team: Team, command: RecordOverride | RecordForeignEdit, now: float) -> list[ReportOwed]:
     """The report that follows from what is about to be put on record here, if another hub has to hear of it."""
-    if not elsewhere(team, command.namespace):
+    if not team.elsewhere(command.namespace):
         return []
     route = OVERRIDES if isinstance(command, RecordOverride) else FOREIGN_EDITS
     body = msgspec.to_builtins(_body(command))

@@ -110,6 +110,11 @@ class Team(msgspec.Struct, frozen=True):
         left = min(receipt.valid_until, receipt.claim.lease_expires_at) - now, receipt.valid_until_wall - wall
         return max(min(left), 0.0)
 
+    def elsewhere(self, namespace: str) -> bool:
+        """Does another hub grant in ``namespace``, as far as is known here?"""
+        known = self.governed.get(namespace)
+        return known is not None and not known.mine
+
     def held(self, key: TaskKey, now: float) -> Claim | None:
         """The claim as the owner last told it, unless its lease is over."""
         receipt = self.receipts.get(key)

@@ -33,7 +33,7 @@ from synapse_hub.hub import Hub
 from synapse_hub.hubfile import Peer
 
 if TYPE_CHECKING:
-    from synapse_hub.federation.embassy import Transact
+    from synapse_hub.federation.writer import Transact
 
 log = logging.getLogger("synapse_hub")
 
