@@ -84,6 +84,7 @@ def _judge_index(run: Run) -> bool:
             changes.spelled(shared, here),
         )
         change.unclaimed = unclaimed
+        change.root = here.outer.root
         if not gate.passes(change, lambda: _circumstances(run, git_dir, change, index, staged), policy, run, here):
             return False
         covered_s = change.covered_s

@@ -38,10 +38,13 @@ def objection(
         return None
     try:
         env = binding.under(env, here.outer.common_dir)
-        if remark := verdict.ask(change, env):
+        try:
+            remark = verdict.ask(change, env)
+        finally:
+            if change.strange and change.action != "edit":
+                _relist(change, env, here)
+        if remark:
             say(remark)
-        if change.strange and change.action != "edit":
-            _relist(change, env, here)
     except (Refused, HubUnreachable) as refused:
         waiver = _waiver(here, parent, env) if parent else None
         if not _overridden(change, refused, env) and not (policy and _tolerated(change, refused, policy, env, waiver)):
@@ -58,7 +61,7 @@ def _waiver(here: Checkout, parent: int, env: Mapping[str, str]) -> Waiver:
 
 
 def _relist(change: Change, env: Mapping[str, str], here: Checkout) -> None:
-    """The project of the checkout is another than the hub knows: what is held in it goes there."""
+    """The checkout stands elsewhere, or in another project, than the hub knows: what is held in it goes along."""
     from synapse_hooks import registration
 
     if remark := registration.enter(here, change.agent, env):

@@ -28,14 +28,15 @@ class Change:
     ``agent``, ``namespace``, ``tree``: as claims are keyed; ``action``: ``commit``, ``merge``, ``ref`` or ``edit``;
     ``paths``: what changes in the tree, NUL-terminated; ``shared``: what of it counts in the namespace's shared tree;
     ``unclaimed``: the policy on what no claim of the agent covers; ``claims``: is what is free of an edit claimed?
+    ``root``: where the tree's checkout stands, '' where that is not known.
 
-    Known after `ask`: ``hub_id``, ``strange``: the hub that claimed for it, and has not heard of that worktree;
+    Known after `ask`: ``hub_id``, ``strange``: the hub that claimed for it, and has not heard of that worktree there;
     ``covered_s``: where another hub owns the namespace, for how long its word stands that the verdict rests on.
     """
 
     __slots__ = (
-        *("action", "agent", "claims", "covered_s", "hub_id", "namespace", "paths", "shared", "strange", "tree"),
-        "unclaimed",
+        *("action", "agent", "claims", "covered_s", "hub_id", "namespace", "paths", "root", "shared", "strange"),
+        *("tree", "unclaimed"),
     )
 
     def __init__(self, agent: str, namespace: str, tree: str, action: str, paths: bytes, shared: bytes) -> None:
@@ -48,6 +49,7 @@ class Change:
         self.unclaimed = "allow"
         self.claims = False
         self.covered_s = float("inf")
+        self.root = ""
         self.hub_id = ""
         self.strange = False
 
@@ -121,6 +123,8 @@ def _judge(line: Line, change: Change, part: Part, env: Mapping[str, str], *, mo
     ]
     if unclaimed != "allow":
         headers.append(("Synapse-Unclaimed", unclaimed))
+    if change.root and tree:
+        headers.append(("Synapse-Root", quote(change.root)))
     if change.claims:
         headers.append(("Synapse-Claim", "1"))
     if overriding(env):

@@ -103,7 +103,9 @@ def test_worktrees_added_later_are_covered_when_they_claim(repo: Path, box: Box)
 
 
 def test_a_moved_repository_is_listed_where_it_is_now(repo: Path, box: Box) -> None:
-    """After mv it is known inside at once, elsewhere once a claim has registered it; the claims came along."""
+    """After mv it is known inside at once, elsewhere once a claim or commit has registered it, a refused one too; the
+    claims came along.
+    """
     box.done("synapse-git", "claim", "-t", "t", "src", agent="ana")
     moved = repo.rename(repo.parent / "moved")
     assert "repo (gone)" in box.synapse("status", cwd=box.home).out
@@ -113,6 +115,12 @@ def test_a_moved_repository_is_listed_where_it_is_now(repo: Path, box: Box) -> N
     assert [entry["root"] for entry in found["worktrees"]] == [str(moved)]
     assert {claim["worktree"] for claim in found["claims"]} == {found["worktrees"][0]["worktree"]}
     assert f"where:    {moved}".replace(str(box.home), "~") in box.synapse("show", "t", cwd=moved).out
+    for agent, name in (("ana", "f\xfcr ana"), ("ben", "again")):
+        moved = moved.rename(repo.parent / name)
+        box.write("src/a.py", name, cwd=moved)
+        assert (box.git("commit", "-qam", "x", agent=agent, cwd=moved).code == 0) is (agent == "ana")
+        found = box.synapse("status", "--json", cwd=box.home).json()
+        assert [entry["root"] for entry in found["worktrees"]] == [str(moved)]
 
 
 def test_hooks_that_were_there_are_named_and_keep_running(box: Box) -> None:

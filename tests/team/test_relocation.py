@@ -88,7 +88,7 @@ def test_what_a_project_shares_is_named_when_a_checkout_leaves_it(tmp_path: Path
     play(tmp_path, turn)
 
 
-def test_the_guard_says_that_the_hub_knows_a_checkout_in_another_project(tmp_path: Path) -> None:
+def test_the_guard_says_that_the_hub_knows_a_checkout_in_another_place_or_project(tmp_path: Path) -> None:
     """On commits as on edits; until it was registered anew."""
 
     async def turn(team: Pair) -> None:
@@ -97,6 +97,9 @@ def test_the_guard_says_that_the_hub_knows_a_checkout_in_another_project(tmp_pat
         await registers(team.a, "local:r")
         for namespace, strange in ((NAMESPACE, True), ("local:r", False), ("", False)):
             answer = await team.a.ask("/v2/guard", question | {"namespace": namespace})
+            assert ("synapse-worktree" in answer.headers) == strange
+        for root, strange in (("/r", False), ("/r%20%C3%A9", True)):
+            answer = await team.a.ask("/v2/guard", question | {"namespace": "local:r"}, synapse_root=root)
             assert ("synapse-worktree" in answer.headers) == strange
 
     play(tmp_path, turn)

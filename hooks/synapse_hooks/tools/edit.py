@@ -34,6 +34,10 @@ def objection(found: Occasion, env: Mapping[str, str]) -> str:
             return reason
         if change.hub_id:
             _claimed(change, here, env)
+        if change.strange:
+            from synapse_hooks import registration
+
+            registration.enter(here, change.agent, env)
     return ""
 
 
@@ -55,15 +59,11 @@ def _refused(change: Change, policy: Policy | None, here: Checkout, env: Mapping
 
 
 def _claimed(change: Change, here: Checkout, env: Mapping[str, str]) -> None:
-    """A claim was taken: have it go back on the commit, and the worktree listed."""
+    """A claim was taken: have it go back on the commit."""
     from synapse_hooks import judged
 
     judged.expect(here.git_dir)
     binding.confirm(env, here.outer.common_dir, change.hub_id)
-    if change.strange:
-        from synapse_hooks import registration
-
-        registration.enter(here, change.agent, env)
 
 
 def _change(
@@ -81,5 +81,6 @@ def _change(
     namespace, tree = here.namespace(create=True), here.tree(create=True)
     change = Change(agent or f"{found.harness}-unidentified", namespace, tree, "edit", raw, raw)
     change.claims = claims
+    change.root = here.outer.root
     change.unclaimed = policy.unclaimed if policy else "allow"
     return change, policy, here

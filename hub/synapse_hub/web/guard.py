@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from typing import Any, NamedTuple
-from urllib.parse import unquote
+from urllib.parse import unquote, unquote_to_bytes
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -59,7 +59,8 @@ async def guard(desk: Desk, request: Request) -> Response:
     """``POST /v2/guard``, as JSON or as a stream of NUL-separated paths; with ``Synapse-Query`` it changes nothing."""
     trial, edited, claims = await _judged(desk, request)
     response = await _answered(desk, request, trial, edited, claims=claims)
-    response.headers.update(_unlisted(desk, trial.verdict.question, claims=claims))
+    if not _listed(desk, request, trial.verdict.question, claims=claims):
+        response.headers["Synapse-Worktree"] = "unknown"
     return response
 
 
@@ -133,16 +134,19 @@ async def _claim(desk: Desk, request: Request, question: Question, paths: tuple[
     return answer.of(answered, headers, **members)
 
 
-def _unlisted(desk: Desk, question: Question, *, claims: bool) -> dict[str, str]:
-    """Says so where the worktree is in the register under a namespace that it does not belong to any more.
+def _listed(desk: Desk, request: Request, question: Question, *, claims: bool) -> bool:
+    """Is what the register tells of the worktree still so? It may have been moved, or have come into another project.
 
-    ``claims``: also where it is not there at all.
+    ``claims``: and is it there at all?
     """
     if not question.worktree.startswith("wt:") or not question.namespace:
-        return {}
+        return True
     known = desk.hub.state.worktrees.get(question.worktree)
-    listed = known.namespace == question.namespace if known else not claims
-    return {} if listed else {"Synapse-Worktree": "unknown"}
+    if known is None:
+        return not claims
+    root = request.headers.get("synapse-root")
+    stands = root is None or scope.from_bytes(unquote_to_bytes(root)) == from_wire(known.root)
+    return stands and known.namespace == question.namespace
 
 
 async def _judge_json(desk: Desk, request: Request) -> tuple[Trial, list[str], bool]:

@@ -121,6 +121,7 @@ BREAKAGES = (
     broken("an id that cannot be read is made anew", (IDENTITY, "if raw is None and spare is None:", "if True:")),
     broken("a lost id is not looked for twice", (IDENTITY, "    spare = _raw(second)\n", "    spare = None\n")),
     broken("a name that cannot be read is no name", ("synapse_git/identity.py", "return name if end and _fits(name) else None", 'return name if end and _fits(name) else "x"')),
+    broken("a checkout that moved stays where it was", ("hub/synapse_hub/web/guard.py", "return stands and known", "return known")),
     broken("any word is an id", (IDENTITY, "if len(bytes.fromhex(identity.decode(\"ascii\"))) != _ID_BYTES:", "if not identity:")),
     broken("the last hub to grant is the one", (BINDING, "if bound is None or bound.hub_id != hub_id or", "if bound is None or hub_id or")),
     broken("any word is a binding", (BINDING, "if len(fields) == 3 and fields[1] and (fields[0] or fields[2]) else None", "if len(fields) == 3 else None")),
