@@ -85,11 +85,11 @@ def _guard_denied(event: Fields) -> str:
 
 def _overridden(event: Fields) -> str:
     reason, noted = explain.said(event["reason_text"]), event.get("spooled_at")
-    when = f" on {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(noted))}" if noted else ""
-    return (
-        f"{event['agent']} overrode the guard ({event['action']}){when} on {_changed(event)}{_held_by(event)}: "
-        f'"{reason}"'
-    )
+    when = f" at {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(noted))}" if noted else ""
+    on = f" on {_changed(event)}" if event["paths"] else ""
+    total = event.get("changed_total", 0)
+    of = f", in a change of {total} paths" if total > event["paths_total"] else ""
+    return f'{event["agent"]} overrode the guard ({event["action"]}){when}{on}{_held_by(event)}{of}: "{reason}"'
 
 
 def _sent(event: Fields) -> str:

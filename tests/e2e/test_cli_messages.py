@@ -164,5 +164,5 @@ def test_a_takeover_and_an_override_reach_the_holder(repo: Path, box: Box) -> No
     box.done("git", "commit", "-qam", "x", agent="ben", env={"SYNAPSE_OVERRIDE": "fire drill"})
     box.done("synapse-git", "release", "-t", "login", "--force", "--reason", "ana sleeps", agent="ben")
     shown = box.done("synapse-git", "inbox", agent="ana")
-    assert f'ben went over your claim (task login) with a commit that changes src/a.py in {repo}: "fire drill"' in shown
+    assert f'changes src/a.py, which you hold for task login in {repo}, because "fire drill"' in shown
     assert f'ben took task login (src in {repo}) away from you: "ana sleeps"' in shown

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from synapse_git.constants import HUB_AGENT, MAX_MAILBOX_NOTICES, NOTICE_COALESCE_SECONDS
@@ -85,8 +86,37 @@ def test_an_override_is_told_to_those_it_went_over(rig: Rig) -> None:
     for reason in ("urgent\x1b[2J", "again"):
         rig.answer(RecordOverride(**CHANGE, action="commit", reason_text=reason))
     first, second = told(rig, "ana")
-    assert first.startswith('ben went over your claim (task t1) with a commit that changes src/a: "urgent\\x1b[2J".')
+    assert first.startswith(
+        "ben went over your claim: the guard let through a commit that changes src/a, which you hold for task t1, "
+        'because "urgent\\x1b[2J". Whether it was made then: git log'
+    )
     assert '"again"' in second
+
+
+def test_an_override_names_what_is_held_and_of_what(rig: Rig) -> None:
+    """What nobody holds is counted, not named, and is nobody's; where none of it is held all of it is named."""
+    rig.answer(take("t1", "ana", ("src/a",)))
+    free = tuple(f"free/{number}" for number in range(20))
+    command = RecordOverride(**CHANGE | {"paths": (*free, "src/a")}, action="commit", reason_text="urgent")
+    rig.answer(command)
+    assert "changes src/a, which you hold for task t1, because" in told(rig, "ana")[0]
+    rig.answer(msgspec.structs.replace(command, paths=free))
+    held, none = (msgspec.json.decode(one.body) for one in rig.journal._store.replay(0) if "overr" in one.kind)
+    assert (held["paths"], held["paths_total"], held["changed_total"]) == (["src/a"], 1, 21)
+    assert (len(none["paths"]), none["paths_total"], none["holders"]) == (20, 20, [])
+
+
+def test_each_task_is_told_with_its_own_paths(rig: Rig) -> None:
+    """One message to an owner of several claims, which says what lies in which."""
+    rig.answer(take("t1", "ana", ("src/a", "lib")))
+    rig.answer(take("t2", "ana", ("src/new",)))
+    changed: dict[str, Any] = CHANGE | {"paths": ("lib/x", "src/a", "src/new")}
+    which = "lib/x, src/a, which you hold for task t1, and src/new, which you hold for task t2"
+    rig.answer(RecordDenial(**changed, action="commit", paths_total=3, tasks=(("", "t1"), ("", "t2"))))
+    rig.answer(RecordOverride(**changed, action="commit", reason_text="urgent"))
+    rig.answer(RecordForeignEdit(**changed, paths_total=3, tasks=(("", "t1"), ("", "t2"))))
+    assert [which in text for text in told(rig, "ana")] == [True, True, True]
+    assert "lib/x, src/a, which ana holds for task t1, and src/new, which ana holds for task t2" in told(rig, "ben")[0]
 
 
 def test_an_edit_that_was_seen_is_told_to_both(rig: Rig) -> None:

@@ -137,6 +137,17 @@ _BEN = {"agent": "ben", "worktree": "wt:1", "namespace": "n", "paths": ["src/a"]
             'ben overrode the guard (commit) on src/a, held by ana (task login): "urgent"',
         ),
         (
+            {"kind": "guard_override", "action": "commit", "paths_total": 1, "reason_text": "u", "changed_total": 3}
+            | {**_BEN, "spooled_at": 1.0},
+            f"ben overrode the guard (commit) at {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(1.0))} on src/a, "
+            'held by ana (task login), in a change of 3 paths: "u"',
+        ),
+        (
+            {"kind": "guard_override", "action": "ref", "paths_total": 0, "reason_text": "u", "agent": "ben"}
+            | {"paths": [], "holders": []},
+            'ben overrode the guard (ref): "u"',
+        ),
+        (
             {"kind": "worktree_registered", "root": {"b64": "L/8="}, "layers": ["guard"]},
             "worktree /\\xff is covered by guard",
         ),

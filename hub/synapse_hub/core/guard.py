@@ -62,6 +62,8 @@ class Verdict:
         self._paths: list[str] = []
         self._touched: set[TaskKey] = set()
         self.paths_total = 0
+        self.held: list[str] = []
+        self.held_total = 0
         self.unclaimed: list[str] = []
         self.unclaimed_total = 0
 
@@ -109,6 +111,10 @@ class Verdict:
         self.paths_total += 1
         if len(self._paths) < MAX_NAMED_CONFLICTS:
             self._paths.append(path)
+        if found:
+            self.held_total += 1
+            if len(self.held) < MAX_NAMED_CONFLICTS:
+                self.held.append(path)
         for key in found:
             if (names := self._changed.get(key)) is None:
                 self._changed[key], self._totals[key] = [path], 1
@@ -208,7 +214,7 @@ def _holder(state: State, key: TaskKey) -> Holder:
 
 
 def decide_override(state: State, command: RecordOverride, now: float) -> Decided:
-    """Put on record that a change went in against the guard, and against whom."""
+    """Put on record that a change was let through against the guard: what of it others hold, or all where none do."""
     verdict = Verdict(state, Question(command.agent, command.namespace, command.worktree, command.action), now)
     verdict.judge(command.paths)
     event = GuardOverridden(
@@ -217,8 +223,9 @@ def decide_override(state: State, command: RecordOverride, now: float) -> Decide
         namespace=command.namespace,
         worktree=command.worktree,
         action=command.action,
-        paths=tuple(paths_to_wire(command.paths[:MAX_LISTED_UNCLAIMED])),
-        paths_total=len(command.paths),
+        paths=tuple(paths_to_wire(verdict.held or command.paths[:MAX_LISTED_UNCLAIMED])),
+        paths_total=verdict.held_total or len(command.paths),
+        changed_total=len(command.paths),
         reason_text=command.reason_text,
         holders=tuple(conflict.holder() for conflict in verdict.conflicts()),
         spooled_at=command.spooled_at,

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from synapse_git.constants import HUB_AGENT, MAX_MESSAGE_BYTES, MAX_NAMED_CONFLICTS
 from synapse_git.explain import said
 from synapse_git.protocol.path import WirePath, from_wire
-from synapse_git.scope import show
-from synapse_hub.core.claim import Claim, peer_of
+from synapse_git.scope import overlap, show
+from synapse_hub.core.claim import Claim, comparable, peer_of
 from synapse_hub.core.events import AnyEvent
 from synapse_hub.core.events.base import Holder
 from synapse_hub.core.events.claims import ClaimDenied, ClaimGranted, ClaimReleased, LeaseExpired, TaskHandedOff
@@ -24,6 +24,7 @@ from synapse_hub.core.state import State
 
 # Whom it is for, what it is about (the same is said once within a while; '' is always said), the text.
 Word = tuple[str, str, str]
+Seen = GuardDenied | GuardOverridden | ForeignEditSeen
 
 _REFUSED = {
     "edit": "was refused an edit of",
@@ -31,6 +32,13 @@ _REFUSED = {
     "merge": "was refused a merge that changes",
     "push": "pushes, or was refused to push, changes of",
     "ref": "was refused to move a branch to commits that change",
+}
+_LET_THROUGH = {
+    "edit": "an edit of",
+    "commit": "a commit that changes",
+    "merge": "a merge that changes",
+    "push": "a push of changes of",
+    "ref": "a move of a branch to commits that change",
 }
 
 
@@ -83,68 +91,66 @@ def _called(state: State, name: str, to: str, namespace: str) -> str:
 
 def _conflict(state: State, event: ClaimDenied | GuardDenied) -> Iterator[Word]:
     where = _where(state, event)
-    for holder in _others(event.holders, event.agent):
-        agent = _called(state, event.agent, holder.owner, holder.namespace)
-        about = f"conflict {event.agent} {holder.namespace} {holder.task_id}"
+    for owner, held in _others(event.holders, event.agent):
+        first, agent = held[0], _called(state, event.agent, owner, held[0].namespace)
+        about = f"conflict {event.agent} {first.namespace} {first.task_id}"
         if isinstance(event, GuardDenied) and event.moved:
-            yield holder.owner, f"moved {about}", _moved(event, holder, agent, where)
+            yield owner, f"moved {about}", _moved(_which(state, event, held), agent, where)
             continue
         if isinstance(event, GuardDenied):
-            did = f"{_REFUSED[event.action]} {_changed(event)}, which you hold"
+            did = f"{_REFUSED[event.action]} {_which(state, event, held)}"
         elif event.reason == "LEASE_LIVE":
-            did = "was refused the task itself, which you hold"
+            did = f"was refused the task itself, which you hold {_for(held)}"
         else:
-            did = f"was refused a claim of {_listed(event.paths) or 'the whole tree'}, which you hold, or part of it,"
+            what = _listed(event.paths) or "the whole tree"
+            did = f"was refused a claim of {what}, which you hold, or part of it, {_for(held)}"
+        task = _shell(first.task_id)
         yield (
-            holder.owner,
+            owner,
             about,
-            f"{agent} {did} for task {holder.task_id}{where}. When you are done: synapse-git release -t "
-            f"{_shell(holder.task_id)}, or hand it over: synapse-git handoff {_shell(agent)} -t "
-            f"{_shell(holder.task_id)}",
+            f"{agent} {did}{where}. When you are done: synapse-git release -t {task}, or hand it over: "
+            f"synapse-git handoff {_shell(agent)} -t {task}",
         )
 
 
-def _moved(event: GuardDenied, holder: Holder, agent: str, where: str) -> str:
+def _moved(which: str, agent: str, where: str) -> str:
     return (
-        f"{_changed(event)}, which you hold for task {holder.task_id}{where}, changed under you: {agent} merged, "
+        f"{which}{where}, changed under you: {agent} merged, "
         "checked out or reset to commits made elsewhere. Look before you go on: git status, git log"
     )
 
 
 def _override(state: State, event: GuardOverridden) -> Iterator[Word]:
-    for holder in _others(event.holders, event.agent):
-        agent = _called(state, event.agent, holder.owner, holder.namespace)
+    for owner, held in _others(event.holders, event.agent):
+        agent = _called(state, event.agent, owner, held[0].namespace)
         text = (
-            f"{agent} went over your claim (task {holder.task_id}) with a {event.action} that changes "
-            f'{_changed(event)}{_where(state, event)}: "{said(event.reason_text)}". Look at it: git log; ask: '
-            f"synapse-git send --to {_shell(agent)} TEXT"
+            f"{agent} went over your claim{'s' * (len(held) > 1)}: the guard let through {_LET_THROUGH[event.action]} "
+            f'{_which(state, event, held)}{_where(state, event)}, because "{said(event.reason_text)}". '
+            f"Whether it was made then: git log; ask: synapse-git send --to {_shell(agent)} TEXT"
         )
-        yield holder.owner, "", text
+        yield owner, "", text
 
 
 def _foreign(state: State, event: ForeignEditSeen) -> Iterator[Word]:
-    paths, where = _changed(event), _where(state, event)
+    where = _where(state, event)
     kept = (
         f" What was written there is kept: synapse-git quarantine show {event.quarantine}." if event.quarantine else ""
     )
-    for holder in _others(event.holders, event.agent):
-        who = _called(state, event.agent, holder.owner, holder.namespace) if event.agent else "somebody unknown"
-        about = f"edit {event.agent} {holder.namespace} {holder.task_id}"
-        key = (holder.namespace, holder.task_id)
+    for owner, held in _others(event.holders, event.agent):
+        namespace = held[0].namespace
+        who = _called(state, event.agent, owner, namespace) if event.agent else "somebody unknown"
+        about = f"edit {event.agent} {namespace} {held[0].task_id}"
         # Whoever granted the claim tells holders elsewhere.
-        if key in state.claims or key in state.team.receipts:
-            yield (
-                holder.owner,
-                about,
-                f"{who} changed {paths}, which you hold for task {holder.task_id}{where}.{kept} Look at it: git diff",
-            )
+        if any((one.namespace, one.task_id) in keys for one in held for keys in (state.claims, state.team.receipts)):
+            which = _which(state, event, held)
+            yield owner, about, f"{who} changed {which}{where}.{kept} Look at it: git diff"
         if event.agent:
-            owner = _called(state, holder.owner, event.agent, holder.namespace)
+            owner = _called(state, owner, event.agent, namespace)
+            which = _which(state, event, held, holds=f"{owner} holds")
             yield (
                 event.agent,
                 about,
-                f"you changed {paths}, which {owner} holds for task {holder.task_id}{where}.{kept} "
-                f"Take it back, or ask: synapse-git send --to {_shell(owner)} TEXT",
+                f"you changed {which}{where}.{kept} Take it back, or ask: synapse-git send --to {_shell(owner)} TEXT",
             )
 
 
@@ -206,13 +212,36 @@ def _ran_out(state: State, claims: Sequence[Claim], takers: dict[tuple[str, str]
     return f"your lease ran out on task{'s' if len(claims) > 1 else ''} {named}{more}. {then}"
 
 
-def _others(holders: Iterable[Holder], agent: str) -> Iterator[Holder]:
-    """One of each owner's claims; none of the agent's own, nor of an owner who is not known any more."""
-    seen = {agent, ""}
+def _others(holders: Iterable[Holder], agent: str) -> Iterator[tuple[str, list[Holder]]]:
+    """Each owner with its claims; not the agent itself, nor an owner who is not known any more."""
+    found: dict[str, list[Holder]] = {}
     for holder in holders:
-        if holder.owner not in seen:
-            seen.add(holder.owner)
-            yield holder
+        if holder.owner not in (agent, ""):
+            found.setdefault(holder.owner, []).append(holder)
+    yield from found.items()
+
+
+def _which(state: State, event: Seen, held: Sequence[Holder], *, holds: str = "you hold") -> str:
+    """What of ``event`` lies in each of the claims ``held``, and for which tasks those are."""
+    parted: dict[str, list[Holder]] = {}
+    for holder in held:
+        parted.setdefault(_changed_in(state, event, holder), []).append(holder)
+    return ", and ".join(f"{what}, which {holds} {_for(holders)}" for what, holders in parted.items())
+
+
+def _changed_in(state: State, event: Seen, holder: Holder) -> str:
+    """What of ``event`` lies in one claim; all, where there is no other or nothing is known of it."""
+    claim = state.claims.get((holder.namespace, holder.task_id))
+    if claim is None or not any(one.owner and one != holder for one in event.holders):
+        return _changed(event)
+    scope, paths = claim.scope(), [(path, comparable(claim.worktree, [from_wire(path)])[0]) for path in event.paths]
+    mine = [path for path, compared in paths if any(overlap(compared, one) for one in scope)]
+    more = event.paths_total > len(event.paths) or len(mine) > MAX_NAMED_CONFLICTS
+    return (_listed(mine) or "something") + (" and more" if more and mine else "")
+
+
+def _for(held: Sequence[Holder]) -> str:
+    return f"for task{'s' * (len(held) > 1)} {' and '.join(one.task_id for one in held)}"
 
 
 def _held(state: State, claim: Claim) -> str:
@@ -220,7 +249,7 @@ def _held(state: State, claim: Claim) -> str:
     return (_listed(claim.paths) or "the whole tree") + _where(state, claim)
 
 
-def _where(state: State, what: Claim | ClaimDenied | GuardDenied | GuardOverridden | ForeignEditSeen) -> str:
+def _where(state: State, what: Claim | ClaimDenied | Seen) -> str:
     """Of which checkout it is: an agent may be at work in several."""
     place = state.worktrees.get(what.worktree)
     return f" in {show(from_wire(place.root))}" if place else ""
@@ -233,7 +262,7 @@ def _again(claim: Claim) -> str:
     return f"synapse-git claim -t {_shell(claim.task_id)} {what}"
 
 
-def _changed(event: GuardDenied | GuardOverridden | ForeignEditSeen) -> str:
+def _changed(event: Seen) -> str:
     named = _listed(event.paths) or "something"
     more = event.paths_total - min(len(event.paths), MAX_NAMED_CONFLICTS)
     return f"{named} and {more} more" if more > 0 else named

@@ -111,6 +111,7 @@ BREAKAGES = (
     broken("a dead lease of one's own covers", (GUARD, "if self._state.claims[key].live(self.now):", "if True:")),
     broken("the guard looks at one tree", (GUARD, '[("", shared)] + (', "[] + (")),
     broken("a conflict is only a warning", (GUARD, 'return "refuse" if self.refused else', 'return "warn" if self.refused else')),
+    broken("all that is changed is said to be held", (GUARD, "verdict.held or command.paths", "command.paths or verdict.held")),
     broken("the guard's denials flood the journal", (GUARD, "return Decided([] if state.denied_lately(event) else [event], {})", "return Decided([event], {})")),
     broken("a lock that a killed run left stays", ("hooks/synapse_hooks/configfile.py", "for one in (draft, target)):", "for one in ()):")),
     broken("any hub is believed", (BINDING, "        return env\n    led = ", "        return env\n    return env\n    led = ")),

@@ -23,7 +23,11 @@ class GuardDenied(Event, frozen=True, tag="guard_denial"):
 
 
 class GuardOverridden(Event, frozen=True, tag="guard_override"):
-    """A change went in against the guard, with the reason its author gave; ``spooled_at`` when no hub was there."""
+    """A change was let through against the guard, for the reason its author gave; ``spooled_at`` when no hub was there.
+
+    ``paths`` are the first of the ``paths_total`` that the ``holders`` hold, of ``changed_total``; where none does, of
+    all. Whether the change was then made is Git's to know.
+    """
 
     agent: str
     namespace: str
@@ -34,6 +38,7 @@ class GuardOverridden(Event, frozen=True, tag="guard_override"):
     reason_text: str
     holders: tuple[Holder, ...]
     spooled_at: float | None = None
+    changed_total: int = 0
 
 
 class ForeignEditSeen(Event, frozen=True, tag="foreign_edit"):
