@@ -128,10 +128,10 @@ def _say(call: Call, reply: Reply, here: Checkout, paths: tuple[str, ...]) -> No
         f"claimed {phrase.paths(claim)} for task {task} as {claim['owner']} until {until}\n"
         f"when done: {phrase.typed(call, 'release', task)}"
     )
-    if "freed" in claim:
+    if "freed" in claim or "besides" in claim:
         from synapse_git.cli import consequence
 
-        consequence.freed(call, here, claim)
+        consequence.show(call, here, claim)
     if displaced := here.displaced():
         output.message(f"note: {displaced}. Put it back: synapse-git install")
     elif not here.installed():

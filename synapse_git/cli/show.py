@@ -38,18 +38,18 @@ def run(call: Call) -> int:
     if call.json:
         output.structure(fitting[0])
     else:
-        output.result(_lines(fitting[0], reply.document["now"], _where(call, fitting[0]["worktree"])))
+        output.result(_lines(fitting[0], reply.document["now"], where(call, fitting[0]["worktree"])))
     return 0
 
 
-def _where(call: Call, tree: str) -> str:
+def where(call: Call, tree: str) -> str:
     """The checkout that a claim's tree is, for people."""
     known = client.query(call.hub, "/v2/worktrees").document["worktrees"] if tree else []
     found = [phrase.place(item["root"], call.env) for item in known if item["worktree"] == tree]
     return found[0] if found else tree or "shared by all worktrees of the project"
 
 
-def _lines(claim: Mapping[str, Any], now: float, where: str) -> str:
+def _lines(claim: Mapping[str, Any], now: float, place: str) -> str:
     left = explain.span(claim["lease_expires_at"] - now)
     told = f", as {claim['host']} said" if "host" in claim else ""
     rows = [
@@ -59,7 +59,7 @@ def _lines(claim: Mapping[str, Any], now: float, where: str) -> str:
         ("status", claim["status"]),
         ("note", claim["note"]),
         ("project", claim["namespace"]),
-        ("where", where),
+        ("where", place),
         ("epoch", f"{claim['epoch']}, version {claim['version']}"),
     ]
     lines = [f"{name + ':':<9} {explain.said(value, most=None)}" for name, value in rows if value]

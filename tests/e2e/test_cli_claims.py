@@ -314,6 +314,9 @@ def test_shared_claims_lie_in_no_worktree(place: Box) -> None:
     """--shared claims in the tree of the project, which every worktree of it contends for."""
     claim = place.synapse("claim", "--json", "--shared", "-t", "t", "src", agent="ana").json()
     assert claim["worktree"] == ""
+    told = place.synapse("claim", "-t", "mine", "a.py", agent="ben", cwd=place.cwd / "src")
+    assert told.code == 0 and "src/a.py is held by ana (task t) until" in told.err
+    assert "in the tree that all worktrees share" in told.err and "send --to ana" in told.err
     ended = place.synapse("claim", "--shared", "-t", "u", "src/a.py", agent="ben")
     assert ended.code == 1
 

@@ -8,6 +8,7 @@ import pytest
 
 from synapse_git.constants import DEFAULT_TTL_SECONDS, MAX_CLAIMS_PER_AGENT, MAXIMUM_TTL_SECONDS, MINIMUM_TTL_SECONDS
 from synapse_hub.core.commands.claims import ExpireDue, Heartbeat
+from synapse_hub.core.commands.guard import RegisterWorktree
 from synapse_hub.core.lease import clamp_ttl
 from tests.hub.desk import FakeClock, give, running, take
 
@@ -82,6 +83,26 @@ def test_inv_me_3_different_trees_never_contend(tmp_path: Path) -> None:
         rig.answer(take("t2", "ben", (), worktree="wt:2"))
         rig.answer(take("t3", "cyd", (), worktree="", namespace="one"))
         rig.answer(take("t3", "dee", (), worktree="", namespace="two"))
+
+
+def test_inv_me_3_who_holds_the_same_in_a_tree_besides_is_told(tmp_path: Path) -> None:
+    """Of a checkout and the shared tree of its project, in either order; of no other pair, nor what is over or own."""
+    with running(tmp_path) as rig:
+        for tree, project in (("wt:1", "one"), ("wt:2", "one"), ("wt:3", "two")):
+            rig.do(RegisterWorktree(tree, f"/{tree}", "", project, "", "", ()))
+            rig.answer(take(tree, "ana", ("src/a", "lib"), worktree=tree, namespace=project))
+        told = rig.answer(take("s", "ben", ("src", "docs"), worktree="", namespace="one"))["besides"]
+        assert [(one["task_id"], one["owner"], one["changed"]) for one in told] == [
+            ("wt:1", "ana", ["src"]),
+            ("wt:2", "ana", ["src"]),
+        ]
+        told = rig.answer(take("c", "cyd", ("Docs/x",), worktree="wt:1", namespace="one"))["besides"]
+        assert [(one["task_id"], one["worktree"]) for one in told] == [("s", "")]
+        for task, agent, tree in (("own", "ben", "wt:2"), ("sub", "ben/1", "wt:1"), ("far", "cyd", "wt:3")):
+            project = "two" if tree == "wt:3" else "one"
+            assert "besides" not in rig.answer(take(task, agent, ("docs",), worktree=tree, namespace=project))
+        rig.clock.at += 3600
+        assert "besides" not in rig.answer(take("late", "dee", ("docs",), worktree="wt:1", namespace="one"))
 
 
 def test_inv_me_4_the_whole_tree_excludes_everything(tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ from synapse_git.constants import (
 from synapse_git.identity import acts_for
 from synapse_git.protocol.path import WirePath, from_wire, paths_to_wire
 from synapse_git.scope import ROOT, covers, show
-from synapse_hub.core import overlap
-from synapse_hub.core.claim import Claim, TaskKey, comparable, peer_of, tree_key
+from synapse_hub.core.claim import Claim, comparable, peer_of
 from synapse_hub.core.commands.claims import TakeClaim
+from synapse_hub.core.contention import besides, in_the_way
 from synapse_hub.core.events.claims import ClaimDenied, ClaimGranted, LeaseExpired, expired
 from synapse_hub.core.outcome import Conflict, Decided, Outcome, Refusal, claim_document
 from synapse_hub.core.state import State
@@ -83,42 +83,6 @@ def _scope(command: TakeClaim, held: Claim | None) -> tuple[str, tuple[str, ...]
             "Claim the directories above them",
         )
     return held.worktree, united
-
-
-def in_the_way(
-    state: State,
-    agent: str,
-    namespace: str,
-    worktree: str,
-    paths: tuple[str, ...],
-    now: float,
-    besides: TaskKey | None = None,
-) -> tuple[list[Conflict], list[LeaseExpired]]:
-    """Live claims of others that overlap, the first ten; and those met that are over but not written down so.
-
-    ``besides``: a task that does not count.
-    """
-    tree = state.tree(tree_key(namespace, worktree))
-    wanted = comparable(worktree, list(paths)) or [""]
-    shown = paths or ("",)
-    conflicts: dict[tuple[str, str], tuple[Claim, list[str]]] = {}
-    over: dict[tuple[str, str], LeaseExpired] = {}
-    for path, spelled in zip(wanted, shown, strict=True):
-        for key in overlap.others(tree, path, agent):
-            claim = state.claims[key]
-            if key == besides:
-                continue
-            if not claim.live(now):
-                over[key] = expired(claim, now)
-            elif key in conflicts:
-                if spelled not in conflicts[key][1]:
-                    conflicts[key][1].append(spelled)
-            else:
-                conflicts[key] = (claim, [spelled])
-            if len(conflicts) >= MAX_NAMED_CONFLICTS:
-                break
-    found = [Conflict(claim, tuple(names[:MAX_NAMED_CONFLICTS]), len(names)) for claim, names in conflicts.values()]
-    return found, list(over.values())
 
 
 def room(state: State, principal: str, now: float) -> list[LeaseExpired] | Refusal:
@@ -185,6 +149,8 @@ def _granted(
     )
     cause = "renewed" if held else "taken_over" if lapsed else "new"
     answer = claim_document(claim) | _let_go(held, claim)
+    if others := besides(state, claim, paths, now):
+        answer["besides"] = [one.document() for one in others]
     return Decided([*before.values(), ClaimGranted(at=now, claim=claim, cause=cause)], answer)
 
 

@@ -10,7 +10,7 @@ import msgspec
 from synapse_git.constants import MAX_CHECKPOINT_BYTES, REVOCATION_SECONDS
 from synapse_git.protocol.path import from_wire
 from synapse_hub.core.claim import Claim, peer_of
-from synapse_hub.core.claims import in_the_way, not_held, room, stale, taken_away
+from synapse_hub.core.claims import not_held, room, stale, taken_away
 from synapse_hub.core.commands.claims import (
     ExpireDue,
     ExtendLeases,
@@ -22,6 +22,7 @@ from synapse_hub.core.commands.claims import (
     UpdateTask,
     YieldClaims,
 )
+from synapse_hub.core.contention import in_the_way
 from synapse_hub.core.events import AnyEvent
 from synapse_hub.core.events.claims import (
     CheckpointSaved,

@@ -52,7 +52,7 @@ def translate(document: dict[str, Any], say: Callable[[str], str]) -> dict[str, 
         told["owner"] = say(told["owner"])
     if isinstance(told.get("claim"), dict):
         told["claim"] = translate(told["claim"], say)
-    for member in ("claims", "conflicts", "revoked"):
+    for member in ("claims", "conflicts", "besides", "revoked"):
         if isinstance(told.get(member), list):
             told[member] = [translate(item, say) for item in told[member]]
     return told

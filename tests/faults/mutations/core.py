@@ -7,9 +7,21 @@ from __future__ import annotations
 from tests.faults.tree import breakage as broken
 
 HUB = "hub/synapse_hub/hub.py"
-CLAIM, CLAIMS, DECIDE, EDITS, GUARD, HOLDING, LEASE, OVERLAP, RECENT, STATE = (
+CLAIM, CLAIMS, CONTENTION, DECIDE, EDITS, GUARD, HOLDING, LEASE, OVERLAP, RECENT, STATE = (
     f"hub/synapse_hub/core/{name}.py"
-    for name in ("claim", "claims", "decide", "edits", "guard", "holding", "lease", "overlap", "recent", "state")
+    for name in (
+        "claim",
+        "claims",
+        "contention",
+        "decide",
+        "edits",
+        "guard",
+        "holding",
+        "lease",
+        "overlap",
+        "recent",
+        "state",
+    )
 )
 BINDING, IDENTITY, SCOPE = (f"synapse_git/{name}.py" for name in ("binding", "record", "scope"))
 PROTOCOL = "synapse_git/protocol/body.py"
@@ -54,7 +66,9 @@ BREAKAGES = (
     broken("widening shrinks a whole tree", (CLAIMS, "if kept and command.paths else ()", "if kept and command.paths else command.paths")),
     broken("widening has no limit", (CLAIMS, "if len(united) > MAX_DECLARED_PATHS:", "if len(united) > 99_999:")),
     broken("a held task changes its tree", (CLAIMS, "if command.worktree is not None and command.worktree != held.worktree:", "if command.worktree is not None and command.worktree == held:")),
-    broken("a lease that is over is in the way", (CLAIMS, "            if not claim.live(now):\n                over", "            if not claim:\n                over")),
+    broken("a lease that is over is in the way", (CONTENTION, "            if not claim.live(now):\n                over", "            if not claim:\n                over")),
+    broken("nobody is told what others hold in the shared tree", (CONTENTION, "[\"\"] if claim.worktree else", "[] if claim.worktree else")),
+    broken("one is told what concerns other projects", (CONTENTION, " if place.namespace == namespace)", ")")),
     broken("every denial is written", (CLAIMS, "if state.denied_lately(evidence):", "if state.denied_lately(evidence) and not evidence:")),
     broken("no denial is written", (CLAIMS, "if state.denied_lately(evidence):", "if evidence:")),
     broken("an expired lease is not written down", (CLAIMS, "before.setdefault(lapsed.key, expired(lapsed, now))", "pass")),
