@@ -70,6 +70,10 @@ class Announcements:
         """Who did something in ``tree`` lately."""
         return {agent for (where, agent), at in self._present.items() if where == tree and at > now - PRESENCE_SECONDS}
 
+    def everyone(self) -> set[str]:
+        """Who did something anywhere, as far as it is remembered."""
+        return {agent for _, agent in self._present}
+
     def _forget(self, now: float) -> None:
         while self._order and (
             self._order[0][0] <= now - EDIT_MEMORY_SECONDS or len(self._order) > MAX_REMEMBERED_EDITS

@@ -11,6 +11,10 @@ class Mentions:
     def __init__(self) -> None:
         self._told: dict[str, int] = {}
 
+    def everyone(self) -> set[str]:
+        """Who was told of anything, as far as it is remembered."""
+        return set(self._told)
+
     def note(self, agent: str, seq: int) -> bool:
         """``agent`` is told of what waits, the message ``seq`` being the last of it; was that one not told of?"""
         before = self._told.pop(agent, 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synapse_git.cli import held
+from synapse_git.cli import acquaintance, held, phrase
 from synapse_git.cli.verb import EPOCH, TASK, Argument, Verb
 from synapse_git.identity import checked
 
@@ -15,7 +15,11 @@ def run(call: Call) -> int:
     """Exit 0: moved. Refusals: NOT_HELD, NOT_OWNER, STALE_EPOCH, SCOPE_CONFLICT, QUOTA_EXCEEDED. Spec: INV-CR-2"""
     to = checked(call.text("to"), "AGENT")
     done = held.command(call, "/v2/handoff", {"to": to})
-    return held.tell(call, done, "task {task_id} ({paths}) is held by {owner} now, until {until}")
+    status = held.tell(call, done, "task {task_id} ({paths}) is held by {owner} now, until {until}")
+    if not call.json:
+        again = f"-t {phrase.shell(done.document['task_id'])} --agent {phrase.shell(to)}"
+        acquaintance.doubt(done.document, to, lambda name: f"synapse-git handoff {name} {again}")
+    return status
 
 
 VERBS = (

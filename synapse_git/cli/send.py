@@ -6,7 +6,7 @@ import os
 import time
 
 from synapse_git import client
-from synapse_git.cli import output
+from synapse_git.cli import acquaintance, output
 from synapse_git.cli.verb import Argument, Option, Verb
 from synapse_git.identity import checked
 
@@ -32,6 +32,7 @@ def run(call: Call) -> int:
         output.raw(reply.raw)
     elif to:
         output.result(f"sent to {to}; it waits there until {to} has read it")
+        acquaintance.doubt(reply.document, to, lambda name: f"synapse-git send --to {name} TEXT")
     else:
         output.result("said to everyone")
     return 0

@@ -19,7 +19,10 @@ def test_what_is_sent_waits_until_it_is_acknowledged(box: Box) -> None:
     shown = box.done("synapse-git", "inbox", agent="ben")
     assert "ana to you: src is yours\n" in shown and "ana to everyone: lunch\n" in shown
     assert box.done("synapse-git", "inbox", agent="ben") == shown
-    box.done("synapse-git", "send", "--to", "ben", "too late to be shown", agent="cyd")
+    late = box.synapse("send", "--to", "ben", "too late to be shown", agent="cyd")
+    assert late.code == 0 and "note: no agent" not in late.err
+    mistyped = box.synapse("send", "--to", "bne", "hi", agent="cyd")
+    assert "no agent called bne has done anything here yet. Meant may be ben: synapse-git send --to ben" in mistyped.err
     assert "not read yet: 1" in box.done("synapse-git", "ack", agent="ben")
     assert "cyd to you: too late" in box.done("synapse-git", "inbox", agent="ben")
     box.done("synapse-git", "ack", agent="ben")

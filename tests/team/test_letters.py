@@ -12,7 +12,7 @@ from synapse_hub.federation.courier import Courier
 from synapse_hub.federation.observation.post import Post
 from synapse_hub.federation.observation.tidings import Letter
 from synapse_hub.journal.snapshot import capture, restore
-from tests.team.desks import Pair, pair
+from tests.team.desks import NAMESPACE, Pair, Side, pair
 
 LETTER = Letter(seq=7, sender="a/ana", to="ben", body="yours")
 
@@ -81,3 +81,27 @@ def test_what_is_said_to_everyone_comes_to_the_owner_once(tmp_path: Path) -> Non
 
     with pair(tmp_path) as team:
         asyncio.run(turn(team))
+
+
+def test_a_name_that_nobody_has_is_told_with_those_that_may_be_meant(tmp_path: Path) -> None:
+    """At home, at the owner, and by a member, each as it calls them; and with a claim that is handed to nobody."""
+
+    async def play(team: Pair) -> None:
+        async def known(side: Side, to: str, agent: str) -> list[str] | None:
+            answer = (await side.ask("/v2/messages", {"agent": agent, "to": to, "body": "hi"})).json()
+            assert ("near" in answer) is (answer.get("known") is False)
+            near: list[str] | None = answer.get("near")
+            return near
+
+        assert await known(team.b, "ben", "cyd") == []
+        await team.b.claim("t1", "src", agent="ben")
+        await team.a.claim("t2", "docs", agent="anna")
+        assert await known(team.a, "ben", "anna") == ["b/ben"]
+        assert await known(team.a, "b/ben", "anna") is None
+        assert await known(team.b, "a/ana", "ben") == ["a/anna"]
+        assert await known(team.b, "a/anna", "ben") is None
+        given = {"task_id": "t1", "agent": "ben", "namespace": NAMESPACE, "to": "a/ana"}
+        assert (await team.b.ask("/v2/handoff", given)).json()["near"] == ["a/anna"]
+
+    with pair(tmp_path) as team:
+        asyncio.run(play(team))

@@ -89,8 +89,8 @@ class Witness:
                 "JOURNAL_UNAVAILABLE",
                 f"the journal of {me} was put back to an earlier day: {peer} heard of its event {stamp and stamp.seq}, "
                 "which it does not hold. What was granted since it has forgotten, so it grants nothing in a team",
-                f"On {me}: synapse-git hub stop; put the newest copy of its state directory back, whole, or start "
-                "again from what is there: synapse-git hub import",
+                "synapse-git hub stop; then put the newest copy of the state directory back, whole, or start again "
+                "from what is there: synapse-git hub import",
             )
         return None
 

@@ -43,6 +43,7 @@ from synapse_hub.core.outcome import Refusal, claim_document
 from synapse_hub.core.state import State
 from synapse_hub.hub import Answered
 from synapse_hub.web import answer
+from synapse_hub.web.acquaintance import stranger
 from synapse_hub.web.closing import closing, known
 from synapse_hub.web.desk import Desk, Rejected, label, read, remark, session, task_name
 from synapse_hub.web.errand import Errand, extended, forwarded
@@ -114,7 +115,7 @@ async def handoff(desk: Desk, request: Request) -> Response:
     """``POST /v2/handoff``"""
     raw, body = await read(request, HandoffBody)
     command = HandOff(**_task(desk, request, body), to=recipient(desk, request, body.to))
-    return await _decided(desk, request, "handoff", raw, command)
+    return await _decided(desk, request, "handoff", raw, command, **stranger(desk, command.to))
 
 
 async def checkpoint(desk: Desk, request: Request) -> Response:
@@ -145,7 +146,10 @@ def _task(desk: Desk, request: Request, body: TaskBody) -> dict[str, Any]:
     }
 
 
-async def _decided(desk: Desk, request: Request, verb: str, raw: bytes, command: FamilyCommand) -> Response:
+async def _decided(
+    desk: Desk, request: Request, verb: str, raw: bytes, command: FamilyCommand, **members: Any
+) -> Response:
+    """``members``: what a positive answer has besides, where this hub decides."""
     once = keyed(request, verb, raw, command)
     errand = Errand(verb, raw, command, principal(request))
     await desk.embassy.oriented(command.namespace)
@@ -155,7 +159,7 @@ async def _decided(desk: Desk, request: Request, verb: str, raw: bytes, command:
     answered = await desk.transact(once)
     if abroad := _gone(desk, request, answered, command):
         return await forwarded(desk, request, abroad, errand)
-    return answer.of(answered, hub_id=desk.hub.hub_id)
+    return answer.of(answered, hub_id=desk.hub.hub_id, **members)
 
 
 def _gone(desk: Desk, request: Request, answered: Answered, command: FamilyCommand) -> str:

@@ -15,6 +15,7 @@ from synapse_git.protocol.talk import AckBody, MessageBody
 from synapse_hub.core.commands.talk import Acknowledge, SendMessage
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.web import answer
+from synapse_hub.web.acquaintance import stranger
 from synapse_hub.web.desk import Desk, Rejected, admit, agent_name, header, label, read, session
 from synapse_hub.web.errand import handed_on
 from synapse_hub.web.party import named, peer, recipient
@@ -39,7 +40,7 @@ async def send(desk: Desk, request: Request) -> Response:
     answered = await desk.transact(command)
     if command.abroad:
         desk.embassy.carry()
-    return answer.of(answered)
+    return answer.of(answered, **(stranger(desk, to) if to is not None else {}))
 
 
 def _carried(desk: Desk, command: SendMessage, hub: str, number: str) -> SendMessage:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping
 
+import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -96,7 +97,7 @@ class Signed:
         team.witness.meet(hub)
         confirmed = team.witness.confirms(hub, request.headers.get(HEARD, ""))
         if not confirmed and (refusal := team.witness.refusal(team.id)):
-            return refusal
+            return msgspec.structs.replace(refusal, fix=f"On {team.id}: {refusal.fix}")
         if (scope["method"], scope["path"]) not in self._routes:
             return Refusal("NOT_AUTHORISED", "this is nothing that a hub may ask of another")
         return hub, body
