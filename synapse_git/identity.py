@@ -25,6 +25,8 @@ _LOST = (
     "the name under which this worktree acts cannot be read from {}, so nobody can tell whose work this is. "
     "Say it again: synapse-git install --agent NAME"
 )
+# Those by which they say that it is they who run a command, and not which session.
+_MARKS = ("CLAUDECODE", "CODEX_SANDBOX", "CURSOR_AGENT", "GEMINI_CLI", "OPENCODE")
 SUBAGENT = "/"
 """Stands in a name between an agent and one that works for it."""
 
@@ -62,6 +64,15 @@ def of_session(harness: str, session: str, subagent: str, env: Mapping[str, str]
     given = [session, *(env.get(variable, "") for variable, name in _SESSIONS if name == harness)]
     known = next((one.strip() for one in given if one.strip()), "")
     return alias(harness, known, subagent.strip()) if known else git_dir and default_agent(git_dir)
+
+
+def by_agent(env: Mapping[str, str]) -> bool:
+    """Is it a coding agent that runs this, as far as its surroundings tell, and no person?"""
+    if any(env.get(variable, "").strip() for variable in (*_MARKS, *(variable for variable, _ in _SESSIONS))):
+        return True
+    from synapse_git import ancestry
+
+    return bool(ancestry.session(env))
 
 
 def acts_for(agent: str, other: str) -> bool:

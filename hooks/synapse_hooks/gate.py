@@ -24,7 +24,7 @@ def passes(
 ) -> bool:
     """May ``change`` go in? If not, its author has been told why and how to go on. No policy: the defaults hold."""
     refused = objection(change, policy, run.env, here, run.parent)
-    return refused is None or _stop(refused, circumstances())
+    return refused is None or _stop(refused, circumstances(), run.env)
 
 
 def objection(
@@ -78,7 +78,10 @@ def _overridden(change: Change, refused: Refused | HubUnreachable, env: Mapping[
         # A hub that hung just now may come to what it was asked yet, and would have it on record twice.
         where = override.record(change, reason, env, away=isinstance(refused, HubUnreachable))
     except OSError as error:
-        say(f"the override cannot be recorded ({error.strerror}: {error.filename}), so it does not count")
+        say(
+            f"the override cannot be recorded ({error.strerror}: {error.filename}), so it does not count. "
+            "What is wrong there: synapse-git doctor"
+        )
         return False
     say(f"{refused.reason} is overridden by {verdict.OVERRIDE}, and {where}")
     return True
@@ -112,8 +115,11 @@ def _tolerated(
     return True
 
 
-def _stop(refused: Refused | HubUnreachable, around: Circumstances) -> bool:
+def _stop(refused: Refused | HubUnreachable, around: Circumstances, env: Mapping[str, str]) -> bool:
     from synapse_hooks import refusal
 
-    say(refusal.denied(refused.problem, around) if isinstance(refused, Refused) else refusal.unknown(refused, around))
+    if isinstance(refused, Refused):
+        say(refusal.denied(refused.problem, around, env))
+    else:
+        say(refusal.unknown(refused, around, env))
     return False

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from synapse_git import explain
+from synapse_git import explain, identity
 from synapse_git.errors import AnotherHub
-from synapse_hooks.verdict import OVERRIDE
+from synapse_hooks.verdict import OVERRIDE, overriding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ class Circumstances:
         self.unborn = False
 
 
-def denied(document: Mapping[str, Any], around: Circumstances) -> str:
-    """The text for a change that the hub refused."""
+def denied(document: Mapping[str, Any], around: Circumstances, env: Mapping[str, str]) -> str:
+    """The text for a change that the hub refused. ``env``: tells whose change it is, an agent's or a person's."""
     lines = [explain.problem(document)]
     conflicts = document.get("conflicts") or []
     if around.operation.way_out:
@@ -44,14 +44,14 @@ def denied(document: Mapping[str, Any], around: Circumstances) -> str:
         lines.append(omission.advice(conflicts, document.get("changed_total", 0), around))
     if holders := list(dict.fromkeys(explain.said(item["owner"]) for item in conflicts)):
         lines.append(f"Or ask {', '.join(holders)} to hand over or release, or wait until the lease has run out.")
-    lines.append(_on_record(around.operation))
+    lines += _on_record(around.operation, env)
     if pending := document.get("pending"):
         lines.append(f"Messages wait for you ({pending}): synapse-git inbox")
     return "\n".join(lines)
 
 
-def unknown(error: HubUnreachable, around: Circumstances) -> str:
-    """The text for a change that nobody could judge."""
+def unknown(error: HubUnreachable, around: Circumstances, env: Mapping[str, str]) -> str:
+    """The text for a change that nobody could judge; as `denied`."""
     lines = [
         f"{error.reason}: {error}",
         "Nobody can tell whether others hold what this changes, so it is refused.",
@@ -62,8 +62,13 @@ def unknown(error: HubUnreachable, around: Circumstances) -> str:
         )
     if around.operation.way_out:
         lines.append(f"Give up the {around.operation.name}:  {around.operation.way_out}")
-    return "\n".join([*lines, _on_record(around.operation)])
+    return "\n".join([*lines, *_on_record(around.operation, env)])
 
 
-def _on_record(operation: Operation) -> str:
-    return f'Or go ahead, on record:  {OVERRIDE}="why" {operation.again}'
+def _on_record(operation: Operation, env: Mapping[str, str]) -> list[str]:
+    """The last resort, of people: not for an agent to try, and not once more where it did not count a moment ago."""
+    if overriding(env):
+        return []
+    if identity.by_agent(env):
+        return ["Or ask the person you work for, who may let it through, on record."]
+    return [f'Or go ahead, on record:  {OVERRIDE}="why" {operation.again}']

@@ -100,13 +100,27 @@ broken() {
 			return 0
 		fi
 		rm -f "$record/told"
+		echo "synapse-git: the override cannot be written down in $record/unchecked, so it does not count." >&2
 		;;
 	esac
-	echo "synapse-git: the guard of this repository cannot run: $1." >&2
-	echo "Nothing was checked, so this is refused. Repair it: install synapse-git again, then: synapse-git install" >&2
-	echo "Or let it through, written down: SYNAPSE_OVERRIDE=\"why\" git …   Or take the guard out: delete the files in the" >&2
-	echo "hooks directory whose second line is '# synapse-git hook …', and move those in hooks.kept-by-synapse-git back there." >&2
+	{
+		echo "synapse-git: the guard of this repository cannot run: $1."
+		echo "Nothing was checked, so this is refused. Repair it: install synapse-git again, then: synapse-git install"
+		ways_round
+	} >&2
 	exit 1
+}
+
+# Those are for people: an agent is not to try them, and a reason that did not count a moment ago is not asked for again.
+ways_round() {
+	if [ -n "${CLAUDECODE-}${CODEX_SANDBOX-}${CURSOR_AGENT-}${GEMINI_CLI-}${OPENCODE-}${CLAUDE_CODE_SESSION_ID-}" ] ||
+		[ -n "${CODEX_SESSION_ID-}${CODEX_THREAD_ID-}${GEMINI_SESSION_ID-}${OPENCODE_SESSION_ID-}" ]; then
+		echo "Or ask the person you work for."
+		return
+	fi
+	[ -n "${SYNAPSE_OVERRIDE-}" ] || echo "Or let it through, written down: SYNAPSE_OVERRIDE=\"why\" git …"
+	echo "Or take the guard out: delete the files in the hooks directory whose second line is '# synapse-git hook …', and"
+	echo "move those in hooks.kept-by-synapse-git back there."
 }
 
 # A line of fields with tabs between them: when, which hook, on what branch, after which commit, for whom, why, and what

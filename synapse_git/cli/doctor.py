@@ -8,7 +8,7 @@ import stat
 import sys
 
 from synapse_git import address, client, ending, exchange, git, starter
-from synapse_git.cli import checkup, guard, output, register, sandbox, worktrees
+from synapse_git.cli import checkup, guard, output, register, sandbox, statedir, worktrees
 from synapse_git.cli.finding import Finding
 from synapse_git.cli.verb import Option, Verb
 from synapse_git.errors import EXIT_REFUSED, AnotherHub, CheckoutError, SynapseError
@@ -59,7 +59,11 @@ def _fixed(call: Call) -> Iterator[str]:
 def examine(call: Call) -> Iterator[Finding]:
     """Every finding, in the order of what depends on what."""
     yield from _versions(call.env)
-    hub = _hub(call)
+    hub, closed = _hub(call), statedir.examine(call.env)
+    if closed and not hub.ok:
+        hub = Finding(False, f"{hub.what}. {closed.what}", closed.fix)
+    elif closed:
+        yield closed
     yield hub
     if not hub.ok:
         return

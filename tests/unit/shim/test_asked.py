@@ -275,7 +275,20 @@ def test_an_override_without_the_program_is_written_down(place: Place) -> None:
     unchecked.unlink()
     unchecked.mkdir()
     for _ in range(2):
-        assert place.run(hook, SYNAPSE_OVERRIDE="burning").returncode == 1
+        ended = place.run(hook, SYNAPSE_OVERRIDE="burning")
+        assert ended.returncode == 1 and "so it does not count" in ended.stderr
+        assert "SYNAPSE_OVERRIDE" not in ended.stderr
+
+
+@pytest.mark.parametrize("mark", ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "OPENCODE_SESSION_ID"])
+def test_without_the_program_an_agent_is_not_told_ways_round(place: Place, mark: str) -> None:
+    """Neither the override nor how to take the guard out: those are for people."""
+    place.python.unlink()
+    hook = place.put("pre-commit")
+    assert "SYNAPSE_OVERRIDE" in place.run(hook).stderr
+    ended = place.run(hook, **{mark: "1"})
+    assert ended.returncode == 1 and "person" in ended.stderr
+    assert "SYNAPSE_OVERRIDE" not in ended.stderr and "take the guard out" not in ended.stderr
 
 
 @pytest.mark.parametrize("noted", ["venv.uninstalled", "uninstalled"])
