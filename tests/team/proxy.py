@@ -6,6 +6,7 @@ import random
 import socket
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Self
 
@@ -16,7 +17,7 @@ class Proxy:
     ``swallow``: how many more connections that ask from now on get no answer, and are closed when the other side has
     answered; one that only listens is no such connection;
     ``closed``: whether nobody is let in; ``delay_s``: how long at most each piece of a request is held up, so that
-    those of several connections overtake each other.
+    those of several connections overtake each other; ``met``: called before anything passes on a new connection.
     """
 
     def __init__(self, port: int) -> None:
@@ -27,6 +28,7 @@ class Proxy:
         self._asked: set[socket.socket] = set()
         self.closed = False
         self.delay_s = 0.0
+        self.met: Callable[[], object] = lambda: None
         self._lines: list[socket.socket] = []
 
     @property
@@ -66,6 +68,7 @@ class Proxy:
             if self.closed:
                 near.close()
                 continue
+            self.met()
             try:
                 far = socket.create_connection(("127.0.0.1", self._target))
             except OSError:  # the hub behind is down, which who asks is to hear as well

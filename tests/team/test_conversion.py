@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.box import Box
+from tests.box import Box, Result
 from tests.team.hosts import NAMESPACE, Host, found, join, origin
+from tests.team.proxy import Proxy
 
 
 @pytest.fixture
@@ -81,6 +82,29 @@ def test_who_cannot_tell_the_team_of_a_repository_hears_it_and_has_joined(
     assert joined.code == 0 and "asks a for claims in me/api" in joined.out and "git config" in joined.err, joined.text
     shown = b.synapse("status")
     assert shown.code == 0 and f"git config synapse.namespace {NAMESPACE}" in shown.err, shown.text
+
+
+def test_what_is_claimed_in_the_instant_of_joining_is_not_left_behind(strangers: tuple[Host, Host, str, str]) -> None:
+    """By somebody who did not know of the namespace yet: it goes on in it, or nobody has joined."""
+    a, b, url, token = strangers
+    assert a.synapse("claim", "src", "-t", "theirs", agent="ana").code == 0
+    with Proxy(int(url.rpartition(":")[2])) as proxy:
+
+        def joins(token: str) -> Result:
+            """It looks at the certificate, looks in, and comes in for good: by then something is claimed."""
+            steps = iter((None, None, lambda: b.synapse("claim", "src/a.py", "-t", "login", agent="ben")))
+            proxy.met = lambda: (step := next(steps, None)) and step()
+            return join(b, f"https://127.0.0.1:{proxy.port}", token)
+
+        refused = joins(token)
+        assert refused.code == 1 and "login of ben: SCOPE_CONFLICT" in refused.text and "not joined" in refused.text
+        assert [one[0].partition(":")[0] for one in held(b)] == ["local"]
+        assert a.synapse("team", "status", "--json").json()["namespaces"][0]["members"] == []
+        assert a.synapse("release", "-t", "theirs", agent="ana").code == 0
+        assert b.synapse("release", "-t", "login", agent="ben").code == 0
+        joined = joins(found(a)[1])
+    assert joined.code == 0 and "taken over what was held here: login" in joined.out, joined.text
+    assert held(a) == [(NAMESPACE, "login", "b/ben", "")] and held(b) == [(NAMESPACE, "login", "ben", "")]
 
 
 def test_two_tasks_of_one_name_are_not_made_one(strangers: tuple[Host, Host, str, str]) -> None:

@@ -157,26 +157,32 @@ def test_inv_ck_2_what_was_recorded_or_altered_is_worth_nothing(between: tuple[H
 
 
 def test_another_certificate_is_not_the_owner(between: tuple[Host, Host, Proxy]) -> None:
-    """Whoever answers at the owner's address under another key is asked nothing."""
+    """Whoever answers at the owner's address under another key is asked nothing; the owner itself is joined anew."""
     a, b, _ = between
     a.stop_hub()
     for name in ("identity.pem", "certificate.pem"):
         (a.state / name).unlink()
     a.done("synapse-git", "hub", "start")
-    refused = b.synapse("claim", "src", "--json", agent="ben")
-    assert refused.json()["reason"] == "OWNER_UNREACHABLE" and "certificate" in refused.json()["detail"].lower()
+    refused = b.synapse("claim", "src", "--json", agent="ben").json()
+    assert refused["reason"] == "OWNER_UNREACHABLE" and "its certificate is another" in refused["detail"]
+    assert "team join URL" in refused["detail"] and "ssl" not in refused["detail"].lower()
+    assert join(b, *found(a)).code == 0 and b.synapse("claim", "src", agent="ben").code == 0
 
 
 def test_another_key_is_not_the_peer(between: tuple[Host, Host, Proxy]) -> None:
-    """A hub that lost its key is nobody's peer; it may join anew under another name only."""
+    """A hub that lost its key is nobody's peer; once the one of before was put out, it joins anew under its name."""
     a, b, _ = between
     b.stop_hub()
     for name in ("identity.pem", "certificate.pem"):
         (b.state / name).unlink()
     b.done("synapse-git", "hub", "start")
-    assert b.synapse("claim", "src", "--json", agent="ben").json()["reason"] == "NOT_AUTHORISED"
+    stranger = b.synapse("claim", "src", "--json", agent="ben").json()
+    assert stranger["reason"] == "NOT_AUTHORISED" and "joined with another key" in stranger["detail"]
     refused = join(b, *found(a))
     assert refused.code == 1 and "another hub of the team is called b" in refused.text
+    assert f"synapse-git team remove {NAMESPACE} b" in refused.text
+    assert a.synapse("team", "remove", NAMESPACE, "b").code == 0
+    assert join(b, *found(a)).code == 0 and b.synapse("claim", "src", agent="ben").code == 0
 
 
 def test_inv_cr_4_two_owners_of_one_namespace_grant_nothing_until_one_gives_way(

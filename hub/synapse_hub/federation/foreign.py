@@ -33,7 +33,7 @@ def proved(request: SignedRequest, recipient: str, keys: Mapping[str, Ed25519Pub
             body=request.body,
         )
     except InvalidSignature as error:
-        raise Unproved(str(error)) from error
+        raise Unproved(str(error) or "the hub that it names has joined with another key") from error
     if len(found) != 1:
         raise Unproved("it carries several signatures")
     (signed,) = found

@@ -60,7 +60,10 @@ def admitted(file: HubFile, namespace: str, peer: str, entry: Peer) -> HubFile:
     """``file`` with ``peer`` in the team of ``namespace``. Raises: CannotJoin."""
     known = file.peers.get(peer)
     if peer == file.id or (known is not None and known.key != entry.key):
-        raise CannotJoin(f"another hub of the team is called {peer}. Join under another name: --name NAME")
+        raise CannotJoin(
+            f"another hub of the team is called {peer}. If it is this one, which lost its key, put it out first, on "
+            f"the owner: synapse-git team remove {namespace} {peer}. Else join under another name: --name NAME"
+        )
     owned = file.namespaces[namespace]
     members = tuple(dict.fromkeys((*owned.members, peer)))
     if known is not None and not entry.url:
@@ -142,7 +145,8 @@ async def apply_at(url: str, certificate: str, application: TeamAdmitBody) -> Ad
     finally:
         line.close()
     if reply.reason:
-        raise CannotJoin(f"{reply.document.get('detail')}. {reply.document.get('fix', '')}".strip(), reply.reason)
+        said = (reply.document.get("detail"), reply.document.get("fix"))
+        raise CannotJoin(". ".join(str(words) for words in said if words), reply.reason)
     try:
         return msgspec.convert(reply.document, Admission)
     except msgspec.ValidationError as error:

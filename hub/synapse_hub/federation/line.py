@@ -90,6 +90,13 @@ class Line:
 
 def why(error: Exception) -> str:
     """In words, without the number that the operating system has for it; '' where nothing is known."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return (
+            "whoever answers there is not who this hub joined: its certificate is another. "
+            "If its key was lost, join it anew: synapse-git team join URL"
+        )
+    if isinstance(error, ssl.SSLError):
+        return "what answers there is no hub of a team"
     said = error.strerror if isinstance(error, OSError) else ""
     return said or re.sub(r"^\[Errno \d+\] ", "", str(error))
 

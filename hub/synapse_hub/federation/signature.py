@@ -15,6 +15,7 @@ from synapse_git.constants import (
     DEFAULT_MESSAGE_AUTH_FUTURE_SKEW_SECONDS,
     DEFAULT_MESSAGE_AUTH_WINDOW_SECONDS,
 )
+from synapse_git.explain import span
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.federation import form
 from synapse_hub.federation.form import Proof, SignedRequest
@@ -22,11 +23,14 @@ from synapse_hub.federation.nonces import Nonces
 
 __all__ = ["SignedRequest", "Signer", "verify"]
 
+# Shorter than that, what lies behind the point says whether the limit was near.
+_IN_SECONDS_S = 60.0
 _STRANGER = (
-    "Only hubs of its team are served. One that was removed joins anew with a token of the owner's: "
+    "Only hubs of its team are served. One that was removed, or lost its key, joins anew with a token of the owner's: "
     "synapse-git team join URL"
 )
-_CLOCKS = "Send it again. If that does not help, set the clocks of both machines right: timedatectl"
+_CLOCKS = "Set the clocks of both machines right: timedatectl"
+_AGAIN = "Send it again. If that does not help, set the clocks of both machines right: timedatectl"
 
 
 class Signer(msgspec.Struct, frozen=True):
@@ -71,7 +75,7 @@ def verify(
             proof = foreign.proved(request, recipient, keys)
         except foreign.Unproved as error:
             return _unproved(str(error))
-    if refusal := _outside(proof, now, started):
+    if refusal := _outside(proof, recipient, now, started):
         return refusal
     if nonces.outlived(proof.created):
         return _set_back("before others that this hub took seconds ago")
@@ -82,19 +86,23 @@ def verify(
     return proof.key_id
 
 
-def _outside(proof: Proof, now: float, started: float) -> Refusal | None:
-    created = proof.created
+def _outside(proof: Proof, me: str, now: float, started: float) -> Refusal | None:
+    created, hub = proof.created, proof.key_id
+    if proof.signed_at() < started and now < started:
+        return _set_back("before this hub started")
+    if created < now - DEFAULT_MESSAGE_AUTH_WINDOW_SECONDS:
+        late = f"the request of {hub} was signed {_length(now - created)} ago by the clock of {me}"
+        return Refusal("EXPIRED", f"{late}: it was long on its way, or the clock of {hub} is behind", _AGAIN)
+    if created > now + DEFAULT_MESSAGE_AUTH_FUTURE_SKEW_SECONDS:
+        ahead = f"the clock of {hub} is {_length(created - now)} ahead of that of {me}, and every request is dated"
+        return Refusal("EXPIRED", ahead, _CLOCKS)
     if proof.signed_at() < started:
-        if now < started:
-            return _set_back("before this hub started")
-        what = "was signed before the hub that it is for started"
-    elif created < now - DEFAULT_MESSAGE_AUTH_WINDOW_SECONDS:
-        what = f"was signed {now - created:.1f} s ago, and {DEFAULT_MESSAGE_AUTH_WINDOW_SECONDS:g} s is the limit"
-    elif created > now + DEFAULT_MESSAGE_AUTH_FUTURE_SKEW_SECONDS:
-        what = f"is from {created - now:.1f} s ahead of the clock here"
-    else:
-        return None
-    return Refusal("EXPIRED", f"the request of {proof.key_id} {what}", _CLOCKS)
+        return Refusal("EXPIRED", f"the request of {hub} was signed before {me}, for which it is, started", _AGAIN)
+    return None
+
+
+def _length(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < _IN_SECONDS_S else span(seconds)
 
 
 def _set_back(when: str) -> Refusal:

@@ -11,7 +11,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from synapse_git.protocol.team import TeamAdmitBody, TeamJoinBody
+from synapse_git.protocol.team import TeamAdmitBody, TeamJoinBody, TeamLeaveBody
 from synapse_hub import hubfile
 from synapse_hub.core.claim import Claim
 from synapse_hub.core.commands.claims import YieldClaims
@@ -19,6 +19,7 @@ from synapse_hub.federation import tickets
 from synapse_hub.federation.team import Team
 from synapse_hub.hubfile import HubFile, Peer
 from synapse_hub.web import answer
+from synapse_hub.web.departure import told
 from synapse_hub.web.desk import Desk, Rejected, read
 from synapse_hub.web.team import change, listening, named, own_client, part, url_of
 
@@ -131,6 +132,7 @@ async def _convert(desk: Desk, admission: Admission, held: list[Claim], *, known
         await desk.transact(YieldClaims(tasks=tuple(claim.key for claim in held)))
         return
     if not known:
+        await told(desk, admission.id, TeamLeaveBody(namespace=admission.namespace))
         await part(desk, admission.namespace)
     raise Rejected(
         "SCOPE_CONFLICT",
@@ -162,7 +164,7 @@ async def _admit(desk: Desk, body: TeamAdmitBody, namespace: str) -> Response:
     if entry is None or entry.owner != desk.team.id:
         raise Rejected(
             "NOT_AUTHORISED",
-            "the token is used up, too old, or not of this hub",
+            "the token is used up, too old, not of this hub, or from before it was restarted",
             "Have a fresh one made, on the owner: synapse-git team init NAMESPACE",
         )
     try:

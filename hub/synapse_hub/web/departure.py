@@ -35,7 +35,7 @@ async def leave(desk: Desk, request: Request) -> Response:
     entry = desk.team.settled.namespaces.get(namespace)
     owners = [entry.owner] if entry and entry.owner != desk.team.id else _rivals(desk, namespace)
     # Asked first: afterwards nobody here knows them any more.
-    told = [await _told(desk, owner, body) for owner in owners]
+    heard = [await told(desk, owner, body) for owner in owners]
     state, now = desk.hub.state, desk.hub.now()
     ended = [key[1] for key in state.team.receipts if key[0] == namespace and state.team.held(key, now)]
     async with desk.team.turn:
@@ -44,7 +44,7 @@ async def leave(desk: Desk, request: Request) -> Response:
     # Nobody would look for them there any more.
     ended += await _end(desk, held, f"{desk.team.id} left the team of {namespace}")
     whom = ", ".join(owners)
-    return answer.of(parted, namespace=namespace, owner=whom, told=all(told), ended=sorted(ended), id=me)
+    return answer.of(parted, namespace=namespace, owner=whom, told=all(heard), ended=sorted(ended), id=me)
 
 
 def _rivals(desk: Desk, namespace: str) -> tuple[str, ...]:
@@ -53,7 +53,8 @@ def _rivals(desk: Desk, namespace: str) -> tuple[str, ...]:
     return known.contested_by if known else ()
 
 
-async def _told(desk: Desk, owner: str, body: TeamLeaveBody) -> bool:
+async def told(desk: Desk, owner: str, body: TeamLeaveBody) -> bool:
+    """Does ``owner`` know that this hub leaves?"""
     reply = await desk.embassy.ask(owner, "/v2/team/depart", msgspec.json.encode(body))
     return not isinstance(reply, Refusal) and not reply.reason
 
