@@ -81,8 +81,15 @@ def conflict(item: Mapping[str, Any], ahead: float = 0.0) -> str:
     verb = "are" if total > 1 else "is"
     note = f': "{said(item["note"])}"' if item.get("note") else ""
     until = moment(item.get("lease_expires_at", 0.0) + ahead)
+    quiet = f", and has shown nothing for {span(item['quiet_s'])}" if item.get("quiet_s") else ""
     task = f"task {said(item['task_id'])}" + (", which holds everything" if held == [scope.ROOT] else "")
-    return f"{', '.join(changed)}{more} {verb} held by {said(item['owner'])} ({task}) until {until}{note}"
+    return f"{', '.join(changed)}{more} {verb} held by {said(item['owner'])} ({task}) until {until}{quiet}{note}"
+
+
+def takeover(item: Mapping[str, Any]) -> str:
+    """What a person, and no agent, may type about the claim of a holder that may be gone."""
+    gone, task = said(item["owner"]), shell(str(item["task_id"]))
+    return f"If {gone} is gone for good, take it away, on record:  synapse-git release -t {task} --force --reason WHY"
 
 
 def _named(path: str, held: list[str]) -> str:

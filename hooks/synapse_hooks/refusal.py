@@ -44,6 +44,8 @@ def denied(document: Mapping[str, Any], around: Circumstances, env: Mapping[str,
         lines.append(omission.advice(conflicts, document.get("changed_total", 0), around))
     if holders := list(dict.fromkeys(explain.said(item["owner"]) for item in conflicts)):
         lines.append(f"Or ask {', '.join(holders)} to hand over or release, or wait until the lease has run out.")
+    if not identity.by_agent(env):
+        lines += [explain.takeover(item) for item in conflicts if item.get("quiet_s")]
     lines += _on_record(around.operation, env)
     if pending := document.get("pending"):
         lines.append(f"Messages wait for you ({pending}): synapse-git inbox")

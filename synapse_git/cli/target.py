@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synapse_git import client, explain
+from synapse_git import client, explain, identity
 from synapse_git.cli import phrase
 from synapse_git.errors import Refused, UsageError
 
@@ -126,11 +126,12 @@ def _absent(call: Call, agent: str, task: str) -> Refused:
     owner = others[0]["owner"]
     ends = explain.moment(others[0]["lease_expires_at"])
     itself = "" if "host" in others[0] else f"If you are {owner}, say so: --agent {phrase.shell(owner)}. Otherwise ask"
+    taken = "" if identity.by_agent(call.env) else f". {explain.takeover(others[0])}"
     return Refused(
         {
             "reason": "NOT_OWNER",
             "detail": f"task {task} is held by {owner}, not by {agent}",
-            "fix": f"{itself or 'Ask'} {owner} to hand it over, or wait until {ends}",
+            "fix": f"{itself or 'Ask'} {owner} to hand it over, or wait until {ends}{taken}",
             "conflicts": list(others),
         }
     )

@@ -71,8 +71,8 @@ def settle(call: Call, here: Checkout) -> Iterator[str]:
     """Put on record what waits; what was done, file by file. Raises as `Unchecked.put_on_record`."""
     for found in waiting(call, here):
         kept = found.put_on_record(call)
-        number = len(found.lines)
-        yield f"what was let through unchecked is on record now ({number}): synapse-git log. Kept: {scope.show(kept)}"
+        shown = f"({len(found.lines)}), as `synapse-git log` shows"
+        yield f"what was let through unchecked is on record now {shown}. Kept: {scope.show(kept)}"
 
 
 def _override(place: Checkout, line: str, noted_at: float) -> dict[str, Any]:

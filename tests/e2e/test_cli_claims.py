@@ -252,7 +252,9 @@ def test_release_of_what_another_holds_is_refused(place: Box) -> None:
     ended = place.synapse("release", "-t", "t", agent="ben")
     assert ended.code == 1
     assert "NOT_OWNER" in ended.err
-    assert "ana" in ended.err
+    assert "If ana is gone for good" in ended.err and "release -t t --force --reason WHY" in ended.err
+    agents = place.synapse("release", "-t", "t", agent="ben", env={"CLAUDECODE": "1"})
+    assert "NOT_OWNER" in agents.err and "--force" not in agents.err
     ended = place.synapse("release", "-t", "none", agent="ben")
     assert ended.code == 1
     assert "NOT_HELD" in ended.err

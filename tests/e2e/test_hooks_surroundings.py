@@ -214,6 +214,7 @@ def test_an_override_without_the_program_is_written_down_once_and_put_on_record(
     _break(held, os.fsencode(shims.interpreter()), b"/gone/away")
     box.write("ta\tb é")
     box.done("git", "add", ".")
+    claim(box, "bob", "ta\tb é", task="t2")
     ended = allowed(box.git("commit", "-qm", "x", agent="ana", env={"SYNAPSE_OVERRIDE": "why " * 5000}))
     assert len(ended.err.splitlines()) == 3
     assert "let through by SYNAPSE_OVERRIDE" in ended.err
@@ -226,7 +227,7 @@ def test_an_override_without_the_program_is_written_down_once_and_put_on_record(
     assert "unchecked.2" in allowed(box.synapse("install")).err
     # What newer Git finds in its configuration has judged, and was told at once.
     first, second = [event for event in box.synapse("log", "--json").json()["events"] if event.get("spooled_at")]
-    assert first["agent"] == "ana" and "ta\tb é" in first["paths"]
+    assert (first["agent"], first["paths"], first["changed_total"]) == ("ana", ["src/b.py", "ta\tb é"], 3)
     assert second["reason_text"].endswith("of an older hook")
     assert "went over your claim" in box.done("synapse-git", "inbox", "--agent", "bob", "--json")
     assert len(list(unchecked.parent.glob("unchecked.*"))) == 1

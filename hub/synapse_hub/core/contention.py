@@ -5,6 +5,7 @@ from __future__ import annotations
 from synapse_git.constants import MAX_NAMED_CONFLICTS
 from synapse_git.identity import acts_for
 from synapse_hub.core import overlap
+from synapse_hub.core.absence import quiet_s
 from synapse_hub.core.claim import Claim, TaskKey, comparable, tree_key
 from synapse_hub.core.events.claims import LeaseExpired, expired
 from synapse_hub.core.outcome import Conflict
@@ -43,7 +44,10 @@ def in_the_way(
                 conflicts[key] = (claim, [spelled])
             if len(conflicts) >= MAX_NAMED_CONFLICTS:
                 break
-    found = [Conflict(claim, tuple(names[:MAX_NAMED_CONFLICTS]), len(names)) for claim, names in conflicts.values()]
+    found = [
+        Conflict(claim, tuple(names[:MAX_NAMED_CONFLICTS]), len(names), quiet_s(state, claim, now))
+        for claim, names in conflicts.values()
+    ]
     return found, list(over.values())
 
 

@@ -14,6 +14,7 @@ from synapse_git.policy import AUTOMATIC
 from synapse_git.protocol.path import paths_to_wire, to_wire
 from synapse_git.scope import show
 from synapse_hub.core import overlap
+from synapse_hub.core.absence import quiet_s
 from synapse_hub.core.binding import impostor
 from synapse_hub.core.claim import Claim, TaskKey, comparable, tree_key
 from synapse_hub.core.commands.guard import RecordDenial, RecordOverride
@@ -140,8 +141,9 @@ class Verdict:
     def conflicts(self) -> list[Conflict]:
         """The claims in the way, at most ten."""
         return [
-            Conflict(self._state.claims[key], tuple(names), self._totals[key])
+            Conflict(claim, tuple(names), self._totals[key], quiet_s(self._state, claim, self.now))
             for key, names in islice(self._changed.items(), MAX_NAMED_CONFLICTS)
+            for claim in (self._state.claims[key],)
         ]
 
     def evidence(self, *, moved: bool = False) -> RecordDenial:

@@ -14,11 +14,15 @@ from synapse_hub.core.events.base import Holder
 
 
 class Conflict(msgspec.Struct, frozen=True):
-    """A claim in the way, and up to ten of the judged paths (of ``changed_total``) that it is in the way of."""
+    """A claim in the way, and up to ten of the judged paths (of ``changed_total``) that it is in the way of.
+
+    ``quiet_s``: as `absence.quiet_s` tells it.
+    """
 
     claim: Claim
     changed: tuple[str, ...] = ()
     changed_total: int = 0
+    quiet_s: float = 0.0
 
     def document(self) -> dict[str, Any]:
         """As it stands in ``conflicts`` on the wire."""
@@ -33,7 +37,7 @@ class Conflict(msgspec.Struct, frozen=True):
             "note": claim.note,
             "changed": paths_to_wire(self.changed),
             "changed_total": self.changed_total,
-        }
+        } | ({"quiet_s": self.quiet_s} if self.quiet_s else {})
 
     def holder(self) -> Holder:
         return Holder(self.claim.namespace, self.claim.task_id, self.claim.owner)

@@ -25,6 +25,7 @@ CLAIM, CLAIMS, CONTENTION, DECIDE, EDITS, GUARD, HOLDING, LEASE, OVERLAP, RECENT
 )
 BINDING, IDENTITY, SCOPE = (f"synapse_git/{name}.py" for name in ("binding", "record", "scope"))
 PROTOCOL = "synapse_git/protocol/body.py"
+ABSENCE = "hub/synapse_hub/core/absence.py"
 
 BREAKAGES = (
     broken("overlap by text, not by parts", (SCOPE, 'inner.startswith(outer + "/")', "inner.startswith(outer)")),
@@ -126,6 +127,8 @@ BREAKAGES = (
     broken("the guard looks at one tree", (GUARD, '[("", shared)] + (', "[] + (")),
     broken("a conflict is only a warning", (GUARD, 'return "refuse" if self.refused else', 'return "warn" if self.refused else')),
     broken("all that is changed is said to be held", (GUARD, "verdict.held or command.paths", "command.paths or verdict.held")),
+    broken("whoever is connected may be gone", (ABSENCE, "if claim.owner in state.names.live:", "if not claim.owner:")),
+    broken("work after a session ended is none", (ABSENCE, "if disconnected and disconnected[0] >= moved_at:", "if disconnected:")),
     broken("the guard's denials flood the journal", (GUARD, "return Decided([] if state.denied_lately(event) else [event], {})", "return Decided([event], {})")),
     broken("a lock that a killed run left stays", ("hooks/synapse_hooks/configfile.py", "for one in (draft, target)):", "for one in ()):")),
     broken("any hub is believed", (BINDING, "        return env\n    led = ", "        return env\n    return env\n    led = ")),
