@@ -37,6 +37,10 @@ class Doubts:
             self._found[path] = (self._found[path][0], now)
             self._unasked[path] = now + _SOON_S
 
+    def put_off(self, path: bytes, now: float) -> None:
+        """Nobody can tell yet: its time begins anew."""
+        self._found[path] = (now, now)
+
     def drop(self, path: bytes) -> None:
         """All is known of it."""
         self._found.pop(path, None)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from synapse_git.checkout import Checkout
 from synapse_git.errors import SynapseError
-from synapse_watch import content, origin, stream
+from synapse_watch import attempt, content, origin, stream
 from synapse_watch.content import Content
 from synapse_watch.doubts import Doubts
 from synapse_watch.origin import Origin
@@ -232,6 +232,7 @@ class Patrol:
         origins = self._origin.of(due)
         if origins is None:
             return
+        due = self._but_for_aside(due, origins)
         left = [path for path in due if not self._harmless(path, origins.get(path, ""))]
         found = self._weigh(left, origins, settled=True)
         for path in due:
@@ -240,13 +241,26 @@ class Patrol:
         for edit, seen in found:
             self._conclude(edit, seen, moment)
 
+    def _but_for_aside(self, paths: list[bytes], origins: Mapping[bytes, str]) -> list[bytes]:
+        """Without what stays in doubt since a hook before a commit may have put it aside, and will bring it back."""
+        aside = {path for path in paths if origins.get(path) == origin.BACK and self._loses(path)}
+        if not aside or not attempt.under_way(os.fsdecode(self._root)):
+            return paths
+        for path in aside:
+            self._doubts.put_off(path, time.monotonic())
+        return [path for path in paths if path not in aside]
+
+    def _loses(self, path: bytes) -> bool:
+        """Was there work of its holder's before?"""
+        return self._restore.unfinished(path) and path not in self._strange
+
     def _harmless(self, path: bytes, came: str) -> bool:
         """Did Git write it without any work of its holder's being lost? ``came``: where it comes from."""
         if came == origin.MOVED:
             self._strange.add(path)
         elif came == origin.BACK:
             self._picture.clear(path)
-            lost = self._restore.unfinished(path) and path not in self._strange
+            lost = self._loses(path)
             self._strange.discard(path)
             return not lost
         return came == origin.MOVED

@@ -23,6 +23,7 @@ _PATIENCE = 5
 QUICK = (
     "tests/unit/test_scope.py",
     "tests/unit/test_clock.py",
+    "tests/unit/test_attempt.py",
     "tests/unit/test_attribution.py",
     "tests/unit/test_picture.py",
     "tests/unit/test_origin.py",

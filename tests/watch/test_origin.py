@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 from synapse_git import identity
 from tests.box import Box
-from tests.hooking import claim
+from tests.hooking import claim, script
 from tests.tools.harness import Session
 from tests.watch.watching import settled, watching
 
@@ -70,6 +71,23 @@ def test_a_holder_whose_work_another_takes_away_is_told_by_whom(box: Box, held: 
         assert settled(box, watch) == {"src/a.py": "bo", "src/b.py": ""}
         assert [one["by"] for one in watch.said if one.get("path") == "src/a.py"] == ["git"]
     assert "bo changed src/a.py, held by ana" in box.synapse("log").out
+
+
+def test_what_a_hook_before_a_commit_puts_aside_is_taken_from_nobody(box: Box, repo: Path) -> None:
+    """However long that takes; what it has not brought back when it ends is told of."""
+    box.done("synapse-git", "uninstall")
+    script(repo / ".git/hooks/pre-commit", "git checkout -- src && sleep 3")
+    box.done("synapse-git", "install")
+    claim(box, "ana", "src")
+    with watching(box) as watch:
+        box.write("src/a.py", "unfinished\n")
+        time.sleep(0.5)
+        box.write("docs/guide.md", "by bo\n")
+        box.done("git", "add", "docs", agent="bo")
+        box.done("git", "commit", "-qm", "docs", agent="bo")
+        assert watch.edits() == {}
+        watch.until(watch.edits)
+        assert watch.edits() == {"src/a.py": "bo"}
 
 
 def test_what_an_agents_tool_asked_for_before_is_its_own(box: Box, held: Path) -> None:

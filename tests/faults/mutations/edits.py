@@ -12,7 +12,9 @@ COMMAND, COPIES, DIFF, SEARCH, SHELL, STARTER, STASH, SWEEP, TARGETS = (
 )
 ANNOUNCEMENTS, MENTIONS = (f"hub/synapse_hub/{name}.py" for name in ("announcements", "mentions"))
 ATTRIBUTION = "hub/synapse_hub/core/attribution.py"
-ORIGIN, PICTURE, WRITES = (f"hub/synapse_watch/{name}.py" for name in ("origin", "picture", "writes"))
+ATTEMPT, ORIGIN, PICTURE, WRITES = (
+    f"hub/synapse_watch/{name}.py" for name in ("attempt", "origin", "picture", "writes")
+)
 QUARANTINE, SPOT, SWITCHES = (f"synapse_git/{name}.py" for name in ("quarantine", "spot", "switches"))
 
 BREAKAGES = (
@@ -87,4 +89,9 @@ BREAKAGES = (
     broken("what was mentioned is never forgotten", (MENTIONS, "len(self._told) > _MOST", "not self._told")),
     broken("Git's other checkout is this one", (COMMAND, "here is None or self._another_checkout or", "here is None or")),
     broken("env changes no directory", (STARTER, '"env": ("i0v", "u", 0)', '"env": ("i0v", "uC", 0)')),
+    broken("no hook ever puts anything aside", (ATTEMPT, 'any(hook in _read(name, b"cmdline") for hook in _HOOKS)', "not _HOOKS")),
+    broken("whatever a commit waits for puts things aside", (ATTEMPT, ' and any(hook in _read(name, b"cmdline") for hook in _HOOKS)', "")),
+    broken("a hook of any program puts things aside", (ATTEMPT, "_is_git(parent) and ", "")),
+    broken("a hook of any checkout puts things aside", (ATTEMPT, " and _is_within(_cwd(parent), real)", "")),
+    broken("a checkout is what begins with its name", (ATTEMPT, 'path.startswith(root + b"/")', "path.startswith(root)")),
 )  # fmt: skip
