@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.team.hosts import NAMESPACE, Host
+from tests.team.hosts import NAMESPACE, Host, heard, until
 
 
 def test_who_leaves_is_no_member_and_holds_nothing(team: tuple[Host, Host]) -> None:
@@ -25,12 +25,16 @@ def test_who_leaves_is_no_member_and_holds_nothing(team: tuple[Host, Host]) -> N
 
 
 def test_who_is_removed_may_ask_no_more(team: tuple[Host, Host]) -> None:
-    """Its claims end, its requests are refused, and a name that is no member's is refused with where to look."""
+    """Its claims end, as their holders hear, and its requests are refused; and so is a name that is no member's."""
     a, b = team
     assert b.synapse("claim", "src/a.py", "-t", "login", agent="ben").code == 0
     assert "team status" in a.synapse("team", "remove", NAMESPACE, "nobody").text
     removed = a.synapse("team", "remove", NAMESPACE, "b")
     assert removed.code == 0 and "free for others in a minute: login" in removed.out
+    heard(b)
+    until(lambda: "nothing is claimed" in b.synapse("status").out)
+    told = b.synapse("inbox", agent="ben").out
+    assert "task login (src/a.py) is not yours any more, says a" in told
     refused = b.synapse("claim", "docs", "--json", agent="ben").json()
     assert refused["reason"] == "NOT_AUTHORISED" and "team join" in refused["fix"]
     assert b.commit("docs/guide.md", "ben").code == 1

@@ -71,7 +71,7 @@ def test_inv_mh_1_what_was_put_back_grants_nothing_until_it_begins_anew(tmp_path
                 assert (await team.b.claim("more", "lib"))["epoch"] > 2 + 10**6
                 await _refresh(team.b)
                 told = "\n".join(message.sent.body for message in team.b.rig.hub.state.mail.box("ben"))
-                assert "a knows nothing more of task since (src)" in told and "claim -t since src" in told
+                assert "task since (src) is not yours any more, says a" in told and "claim -t since src" in told
 
     asyncio.run(play())
 

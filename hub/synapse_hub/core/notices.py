@@ -167,11 +167,11 @@ def _takeover(state: State, event: ClaimReleased | ClaimRevoked) -> Iterator[Wor
 
 
 def _forgotten(state: State, event: ReceiptEnded) -> Iterator[Word]:
-    """A lease that had time left: whoever granted it was put back to an earlier day, or followed by another."""
+    """A lease with time left: who granted it was put back to an earlier day, gave way to another, put this hub out."""
     claim = state.team.held((event.namespace, event.task_id), event.at)
     known = state.team.governed.get(event.namespace)
     if claim is not None and known is not None:
-        text = f"{known.owner} knows nothing more of task {claim.task_id} ({_held(state, claim)}), which you held"
+        text = f"task {claim.task_id} ({_held(state, claim)}) is not yours any more, says {known.owner}"
         yield claim.owner, "", f"{text}. Before you go on there, claim it again: {_again(claim)}"
 
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from synapse_git.constants import (
     FORWARD_DOUBT_SECONDS,
@@ -99,12 +100,15 @@ class Refresher:
         sending = self._forwarder.sending()
         headers = asserting(self._team)
         reply = await link.ask("GET", "/v2/receipts", headers, deadline_s=OWNER_DEADLINE_SECONDS)
-        if reply.reason:
-            raise Unreachable(f"{reply.reason}: {reply.document.get('detail')}")
-        told, revoked = reply.document, reply.document.get("revoked", [])
         namespaces = tuple(
             name for name in self._team.parties(link.name) if self._team.resolve(name).owner == link.name
         )
+        if reply.reason == "NOT_AUTHORISED":
+            # Whoever put this hub out of the team counts with none of its claims any more.
+            await self._transact(replace(self._forwarder.told(link.name, [], {}, sending), namespaces=namespaces))
+        if reply.reason:
+            raise Unreachable(f"{reply.reason}: {reply.document.get('detail')}")
+        told, revoked = reply.document, reply.document.get("revoked", [])
         held = self._forwarder.told(link.name, told.get("claims", []), told, sending).held
         ends = tuple((str(one["namespace"]), str(one["task_id"]), int(one["epoch"])) for one in revoked)
         await self._transact(
