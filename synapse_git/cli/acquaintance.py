@@ -7,14 +7,20 @@ from synapse_git.cli import output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
+    from collections.abc import Callable
+
+    from synapse_git.client import Reply
+
+_NOBODY_NEAR = "*"
 
 
-def doubt(answer: Mapping[str, Any], to: str, command: Callable[[str], str]) -> None:
-    """Mention it where the ``answer`` says so; ``command``: what to type with another name instead."""
-    if answer.get("known", True):
+def doubt(reply: Reply, to: str, command: Callable[[str], str]) -> None:
+    """Mention it where the answer says so; ``command``: what to type with another name instead."""
+    told = reply.headers.get("synapse-unmet")
+    if told is None:
         return
-    near = [str(name) for name in answer.get("near", ())]
+    from urllib.parse import unquote
+
+    near = [] if told == _NOBODY_NEAR else list(map(unquote, told.split(",")))
     meant = f". Meant may be {' or '.join(map(explain.said, near))}: {command(explain.shell(near[0]))}" if near else ""
     output.message(f"note: no agent called {explain.said(to)} has done anything here yet{meant}")

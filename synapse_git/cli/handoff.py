@@ -18,7 +18,7 @@ def run(call: Call) -> int:
     status = held.tell(call, done, "task {task_id} ({paths}) is held by {owner} now, until {until}")
     if not call.json:
         again = f"-t {phrase.shell(done.document['task_id'])} --agent {phrase.shell(to)}"
-        acquaintance.doubt(done.document, to, lambda name: f"synapse-git handoff {name} {again}")
+        acquaintance.doubt(done, to, lambda name: f"synapse-git handoff {name} {again}")
     return status
 
 

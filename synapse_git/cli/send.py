@@ -32,7 +32,7 @@ def run(call: Call) -> int:
         output.raw(reply.raw)
     elif to:
         output.result(f"sent to {to}; it waits there until {to} has read it")
-        acquaintance.doubt(reply.document, to, lambda name: f"synapse-git send --to {name} TEXT")
+        acquaintance.doubt(reply, to, lambda name: f"synapse-git send --to {name} TEXT")
     else:
         output.result("said to everyone")
     return 0

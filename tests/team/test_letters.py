@@ -87,21 +87,20 @@ def test_a_name_that_nobody_has_is_told_with_those_that_may_be_meant(tmp_path: P
     """At home, at the owner, and by a member, each as it calls them; and with a claim that is handed to nobody."""
 
     async def play(team: Pair) -> None:
-        async def known(side: Side, to: str, agent: str) -> list[str] | None:
-            answer = (await side.ask("/v2/messages", {"agent": agent, "to": to, "body": "hi"})).json()
-            assert ("near" in answer) is (answer.get("known") is False)
-            near: list[str] | None = answer.get("near")
-            return near
+        async def near(side: Side, to: str, agent: str) -> str | None:
+            answer = await side.ask("/v2/messages", {"agent": agent, "to": to, "body": "hi"})
+            told: str | None = answer.headers.get("synapse-unmet")
+            return told
 
-        assert await known(team.b, "ben", "cyd") == []
+        assert await near(team.b, "ben", "cyd") == "*"
         await team.b.claim("t1", "src", agent="ben")
         await team.a.claim("t2", "docs", agent="anna")
-        assert await known(team.a, "ben", "anna") == ["b/ben"]
-        assert await known(team.a, "b/ben", "anna") is None
-        assert await known(team.b, "a/ana", "ben") == ["a/anna"]
-        assert await known(team.b, "a/anna", "ben") is None
+        assert await near(team.a, "ben", "anna") == "b/ben"
+        assert await near(team.a, "b/ben", "anna") is None
+        assert await near(team.b, "a/ana", "ben") == "a/anna"
+        assert await near(team.b, "a/anna", "ben") is None
         given = {"task_id": "t1", "agent": "ben", "namespace": NAMESPACE, "to": "a/ana"}
-        assert (await team.b.ask("/v2/handoff", given)).json()["near"] == ["a/anna"]
+        assert (await team.b.ask("/v2/handoff", given)).headers["synapse-unmet"] == "a/anna"
 
     with pair(tmp_path) as team:
         asyncio.run(play(team))

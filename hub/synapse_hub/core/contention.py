@@ -58,13 +58,14 @@ def besides(state: State, claim: Claim, paths: tuple[str, ...], now: float) -> l
     """
     found: list[Conflict] = []
     for tree in [""] if claim.worktree else _checkouts(state, claim.namespace):
-        if tree_key(claim.namespace, tree) in state.trees:
-            found += in_the_way(state, claim.owner, claim.namespace, tree, paths, now)[0]
+        found += in_the_way(state, claim.owner, claim.namespace, tree, paths, now)[0]
     return [one for one in found if not _related(one.claim.owner, claim.owner)][:MAX_NAMED_CONFLICTS]
 
 
 def _checkouts(state: State, namespace: str) -> list[str]:
-    return sorted(tree for tree, place in state.worktrees.items() if place.namespace == namespace)
+    """Those in which anything is claimed: checkouts that were ever registered are many."""
+    places = {tree: state.worktrees.get(tree) for project, tree in state.trees if project == ""}
+    return sorted(tree for tree, place in places.items() if place is not None and place.namespace == namespace)
 
 
 def _related(one: str, other: str) -> bool:

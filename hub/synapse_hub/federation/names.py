@@ -46,14 +46,12 @@ def claimed_by_other(name: str, me: str, peers: Collection[str]) -> bool:
 
 
 def translate(document: dict[str, Any], say: Callable[[str], str]) -> dict[str, Any]:
-    """A document of the wire with every owner of a claim in it, and who else is named, as ``say`` calls it."""
+    """A document of the wire with every owner of a claim in it as ``say`` calls it."""
     told = dict(document)
     if isinstance(told.get("owner"), str):
         told["owner"] = say(told["owner"])
     if isinstance(told.get("claim"), dict):
         told["claim"] = translate(told["claim"], say)
-    if isinstance(told.get("near"), list):
-        told["near"] = [say(name) for name in told["near"]]
     for member in ("claims", "conflicts", "besides", "revoked"):
         if isinstance(told.get(member), list):
             told[member] = [translate(item, say) for item in told[member]]

@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import Any
+from urllib.parse import quote, unquote
 
 from synapse_hub.web.desk import Desk
 
+UNMET = "synapse-unmet"
+_NOBODY_NEAR = "*"
 _NEAR = 3
 
 
-def stranger(desk: Desk, name: str) -> dict[str, Any]:
-    """``{known: false, near}`` for an answer where nobody called ``name`` was ever met; ``near``: who may be meant."""
+def stranger(desk: Desk, name: str) -> dict[str, str]:
+    """A header for the answer where nobody called ``name`` was ever met, with those who may be meant; else none."""
     if _met(desk, name):
         return {}
     known = set(_known(desk))
     if name in known:
         return {}
+    return {UNMET: _written(_near(name, known))}
+
+
+def renamed(value: str, say: Callable[[str], str]) -> str:
+    """The value of such a header with everyone as ``say`` calls them."""
+    return value if value == _NOBODY_NEAR else _written([say(unquote(name)) for name in value.split(",")])
+
+
+def _written(names: Iterable[str]) -> str:
+    return ",".join(quote(name, safe="/") for name in names) or _NOBODY_NEAR
+
+
+def _near(name: str, known: Iterable[str]) -> list[str]:
     called = name.rpartition("/")[2]
     namesakes = sorted(one for one in known if one.rpartition("/")[2] == called)
     if not namesakes:
         import difflib  # rarely wanted
 
         namesakes = difflib.get_close_matches(name, sorted(known), _NEAR)
-    return {"known": False, "near": namesakes[:_NEAR]}
+    return namesakes[:_NEAR]
 
 
 def _met(desk: Desk, name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -39,6 +40,7 @@ from synapse_hub.web import (
     watch,
     worktrees,
 )
+from synapse_hub.web.acquaintance import UNMET, renamed
 from synapse_hub.web.desk import Desk, Rejected, asker, header
 from synapse_hub.web.party import peer, spoken
 from synapse_hub.web.session import conversation
@@ -119,12 +121,15 @@ def _told(desk: Desk, hub: str, request: Request, response: Response) -> Respons
     """An answer for another hub, with every agent as that one calls it."""
     if response.media_type in ("application/json", PROBLEM_TYPE):
         document = msgspec.json.decode(response.body, type=dict[str, Any])
-        told = retold(document, hub, lambda name: desk.team.seen_by(hub, name), spoken(request))
+        say = partial(desk.team.seen_by, hub)
+        told = retold(document, hub, say, spoken(request))
         if told.get("reason") == "JOURNAL_UNAVAILABLE":
             # Else whoever hears of it looks at the disk of another machine.
             told |= {"detail": f"{desk.team.id} says: {told['detail']}", "fix": f"On {desk.team.id}: {told['fix']}"}
         response.body = msgspec.json.encode(told)
         response.headers["content-length"] = str(len(response.body))
+        if UNMET in response.headers:
+            response.headers[UNMET] = renamed(response.headers[UNMET], say)
     return response
 
 

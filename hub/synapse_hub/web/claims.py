@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any
 
@@ -115,7 +115,7 @@ async def handoff(desk: Desk, request: Request) -> Response:
     """``POST /v2/handoff``"""
     raw, body = await read(request, HandoffBody)
     command = HandOff(**_task(desk, request, body), to=recipient(desk, request, body.to))
-    return await _decided(desk, request, "handoff", raw, command, **stranger(desk, command.to))
+    return await _decided(desk, request, "handoff", raw, command, stranger(desk, command.to))
 
 
 async def checkpoint(desk: Desk, request: Request) -> Response:
@@ -147,9 +147,14 @@ def _task(desk: Desk, request: Request, body: TaskBody) -> dict[str, Any]:
 
 
 async def _decided(
-    desk: Desk, request: Request, verb: str, raw: bytes, command: FamilyCommand, **members: Any
+    desk: Desk,
+    request: Request,
+    verb: str,
+    raw: bytes,
+    command: FamilyCommand,
+    headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """``members``: what a positive answer has besides, where this hub decides."""
+    """``headers``: what a positive answer has besides, where this hub decides."""
     once = keyed(request, verb, raw, command)
     errand = Errand(verb, raw, command, principal(request))
     await desk.embassy.oriented(command.namespace)
@@ -159,7 +164,7 @@ async def _decided(
     answered = await desk.transact(once)
     if abroad := _gone(desk, request, answered, command):
         return await forwarded(desk, request, abroad, errand)
-    return answer.of(answered, hub_id=desk.hub.hub_id, **members)
+    return answer.of(answered, headers, hub_id=desk.hub.hub_id)
 
 
 def _gone(desk: Desk, request: Request, answered: Answered, command: FamilyCommand) -> str:

@@ -15,6 +15,7 @@ from synapse_hub.core.outcome import Refusal
 from synapse_hub.federation.errand import Errand
 from synapse_hub.hub import Answered
 from synapse_hub.web import answer
+from synapse_hub.web.acquaintance import UNMET
 from synapse_hub.web.desk import Desk, admit, disconnected
 from synapse_hub.web.key import given_key
 from synapse_hub.web.party import peer
@@ -45,7 +46,7 @@ async def forwarded(desk: Desk, request: Request, peer: str, errand: Errand) -> 
 def handed_on(desk: Desk, reply: Reply) -> Response:
     """An owner's answer, byte by byte. ``Synapse-Hub``: this hub, since ``hub_id`` in it is the owner's."""
     headers = {**answer.HEADERS, "Synapse-Hub": desk.hub.hub_id}
-    for name in ("synapse-verdict", "synapse-pending"):
+    for name in ("synapse-verdict", "synapse-pending", UNMET):
         if name in reply.headers:
             headers[name] = reply.headers[name]
     kind = PROBLEM_TYPE if reply.reason else "application/json"

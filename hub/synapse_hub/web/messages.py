@@ -40,7 +40,7 @@ async def send(desk: Desk, request: Request) -> Response:
     answered = await desk.transact(command)
     if command.abroad:
         desk.embassy.carry()
-    return answer.of(answered, **(stranger(desk, to) if to is not None else {}))
+    return answer.of(answered, None if to is None else stranger(desk, to))
 
 
 def _carried(desk: Desk, command: SendMessage, hub: str, number: str) -> SendMessage:

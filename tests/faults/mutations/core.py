@@ -69,7 +69,7 @@ BREAKAGES = (
     broken("a held task changes its tree", (CLAIMS, "if command.worktree is not None and command.worktree != held.worktree:", "if command.worktree is not None and command.worktree == held:")),
     broken("a lease that is over is in the way", (CONTENTION, "            if not claim.live(now):\n                over", "            if not claim:\n                over")),
     broken("nobody is told what others hold in the shared tree", (CONTENTION, "[\"\"] if claim.worktree else", "[] if claim.worktree else")),
-    broken("one is told what concerns other projects", (CONTENTION, " if place.namespace == namespace)", ")")),
+    broken("one is told what concerns other projects", (CONTENTION, " is not None and place.namespace == namespace)", " is not None)")),
     broken("every denial is written", (CLAIMS, "if state.denied_lately(evidence):", "if state.denied_lately(evidence) and not evidence:")),
     broken("no denial is written", (CLAIMS, "if state.denied_lately(evidence):", "if evidence:")),
     broken("an expired lease is not written down", (CLAIMS, "before.setdefault(lapsed.key, expired(lapsed, now))", "pass")),
