@@ -86,6 +86,16 @@ def conflict(item: Mapping[str, Any], ahead: float = 0.0) -> str:
     return f"{', '.join(changed)}{more} {verb} held by {said(item['owner'])} ({task}) until {until}{quiet}{note}"
 
 
+def takeovers(document: Mapping[str, Any], env: Mapping[str, str]) -> list[str]:
+    """`takeover` of each claim in the way whose holder has shown nothing for a while, where a person reads it."""
+    quiet = [item for item in document.get("conflicts") or [] if item.get("quiet_s")]
+    if not quiet:
+        return []
+    from synapse_git import identity
+
+    return [] if identity.by_agent(env) else list(map(takeover, quiet))
+
+
 def takeover(item: Mapping[str, Any]) -> str:
     """What a person, and no agent, may type about the claim of a holder that may be gone."""
     gone, task = said(item["owner"]), shell(str(item["task_id"]))

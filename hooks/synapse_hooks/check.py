@@ -100,6 +100,7 @@ def _circumstances(run: Run, git_dir: str, change: Change, index: str, staged: S
     interrupted = operation.under_way(git_dir, run.moment, run.parent, run.env)
     around = refusal.Circumstances(interrupted, staged.paths, change.paths, index)
     around.unborn = staged.unborn
+    around.root = os.getcwd() if run.env.get("GIT_PREFIX") else ""
     return around
 
 

@@ -31,7 +31,7 @@ def advice(conflicts: Sequence[Mapping[str, Any]], total: int, around: Circumsta
             return "All that this would commit is held, so there is nothing to commit without it."
         free = [name for name in listed if name not in held] if len(held) >= total else []
         named = " ".join(map(explain.shell, free)) if 0 < len(free) <= _MOST else "PATH…"
-        return f"Leave it out: name the paths to commit:  {_git(free[:_MOST])} commit -- {named}"
+        return f"Leave it out: name the paths to commit:  {_git(around, free[:_MOST])} commit -- {named}"
     alone = "Nothing else is staged.\n" if nothing_free else ""
     more = f"\n{total - len(held)} more are held: commit again to see them." if len(held) < total else ""
     return f"{alone}Leave it out:  {_undo(held, around)}{more}"
@@ -42,14 +42,14 @@ def _undo(held: Mapping[str, str], around: Circumstances) -> str:
     verb, with_directories = ("rm --cached", " -r") if around.unborn else ("restore --staged", "")
     for names, more in ((list(held), ""), (list(dict.fromkeys(held.values())), with_directories)):
         if len(names) <= _MOST:
-            return f"{_git(names)} {verb}{more} -- {' '.join(map(explain.shell, names)) or 'PATH…'}"
+            return f"{_git(around, names)} {verb}{more} -- {' '.join(map(explain.shell, names)) or 'PATH…'}"
     path = f"{os.path.dirname(around.index)}/{FOLDER}/{HELD}"
     try:
         with open(path, "wb") as file:
             file.write(b"".join(scope.to_bytes(name) + b"\0" for name in held))
     except OSError:
-        return f"git {verb} -- PATH…"
-    return f"git --literal-pathspecs {verb} --pathspec-from-file={explain.shell(path)} --pathspec-file-nul"
+        return f"{_git(around)} {verb} -- PATH…"
+    return f"{_git(around, ('*',))} {verb} --pathspec-from-file={explain.shell(path)} --pathspec-file-nul"
 
 
 def _held(conflicts: Sequence[Mapping[str, Any]], listed: Sequence[str], spelled: Sequence[str]) -> dict[str, str]:
@@ -84,9 +84,10 @@ class _Claimed:
         return path.count("/") + 1 if path in self._above else -1
 
 
-def _git(names: Sequence[str]) -> str:
-    """Git, told to take each of ``names`` for that one file, should it look like more."""
-    return "git --literal-pathspecs" if any(map(_is_pattern, names)) else "git"
+def _git(around: Circumstances, names: Sequence[str] = ()) -> str:
+    """Git, told to take each of ``names`` for that one file, should it look like more; from wherever it is typed."""
+    there = f" -C {explain.shell(around.root)}" if around.root else ""
+    return f"git{there}{' --literal-pathspecs' if any(map(_is_pattern, names)) else ''}"
 
 
 def _is_pattern(path: str) -> bool:

@@ -19,10 +19,11 @@ class Circumstances:
     """What a refusal has to know about the change beyond the verdict.
 
     ``operation``: what is interrupted; ``index``: the index file that was judged, '' if none was; ``unborn``: this
-    would be the first commit; ``listed``, ``spelled``: the paths as Git and as claims call them, in the same order.
+    would be the first commit; ``root``: what names are relative to, '' where its author is there; ``listed``,
+    ``spelled``: the paths as Git and as claims call them, in the same order.
     """
 
-    __slots__ = ("index", "listed", "operation", "spelled", "unborn")
+    __slots__ = ("index", "listed", "operation", "root", "spelled", "unborn")
 
     def __init__(self, operation: Operation, listed: bytes, spelled: bytes, index: str = "") -> None:
         self.operation = operation
@@ -30,6 +31,7 @@ class Circumstances:
         self.spelled = spelled
         self.index = index
         self.unborn = False
+        self.root = ""
 
 
 def denied(document: Mapping[str, Any], around: Circumstances, env: Mapping[str, str]) -> str:
@@ -44,8 +46,7 @@ def denied(document: Mapping[str, Any], around: Circumstances, env: Mapping[str,
         lines.append(omission.advice(conflicts, document.get("changed_total", 0), around))
     if holders := list(dict.fromkeys(explain.said(item["owner"]) for item in conflicts)):
         lines.append(f"Or ask {', '.join(holders)} to hand over or release, or wait until the lease has run out.")
-    if not identity.by_agent(env):
-        lines += [explain.takeover(item) for item in conflicts if item.get("quiet_s")]
+    lines += explain.takeovers(document, env)
     lines += _on_record(around.operation, env)
     if pending := document.get("pending"):
         lines.append(f"Messages wait for you ({pending}): synapse-git inbox")

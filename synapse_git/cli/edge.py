@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import sys
 
-from synapse_git import client
+from synapse_git import client, explain
 from synapse_git.cli import express, output, phrase
 from synapse_git.cli.call import Call
-from synapse_git.errors import EXIT_BUG, EXIT_OUTPUT, SynapseError
+from synapse_git.errors import EXIT_BUG, EXIT_OUTPUT, Refused, SynapseError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,6 +66,9 @@ def _carry_out(verb: Verb, call: Call) -> int:
         status = verb.run(call)
     except SynapseError as error:
         status = _failed(error, json=call.json)
+        if isinstance(error, Refused) and not call.json:
+            for line in explain.takeovers(error.problem, call.env):
+                output.message(line)
     if verb.name not in _READING and not call.json:
         _mention_messages(call)
     return status

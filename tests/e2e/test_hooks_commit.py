@@ -174,14 +174,15 @@ def test_any_name_that_git_can_store(box: Box, repo: Path, name: str) -> None:
     allowed(box.git("commit", "-qm", "x", agent="bob"))
 
 
-def test_the_way_to_leave_a_path_out_can_be_typed(box: Box, repo: Path) -> None:
-    """The command that a refusal names works as it stands, for a name that a shell would mangle."""
+@pytest.mark.parametrize("where", ["", "src"])
+def test_the_way_to_leave_a_path_out_can_be_typed(box: Box, repo: Path, where: str) -> None:
+    """The command that a refusal names works as it stands and where one is, for a name that a shell would mangle."""
     claim(box, "bob", "it's $HOME.txt")
     _edit(box, "it's $HOME.txt", "src/a.py")
     box.done("git", "add", "-A")
-    ended = refused(box.git("commit", "-qm", "x", agent="ana"))
+    ended = refused(box.git("commit", "-qm", "x", agent="ana", cwd=repo / where))
     command = next(line.partition(":  ")[2] for line in ended.err.splitlines() if line.startswith("Leave it out:"))
-    box.done("sh", "-c", command)
+    box.done("sh", "-c", command, cwd=repo / where)
     allowed(box.git("commit", "-qm", "x", agent="ana"))
 
 

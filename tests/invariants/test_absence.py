@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 
+from synapse_git.cli import edge
+from synapse_git.cli.call import Call
+from synapse_git.cli.verb import Verb
+from synapse_git.errors import EXIT_REFUSED, Refused
 from synapse_hooks import operation, refusal
 from synapse_hub.core.commands.claims import ExtendLeases
 from synapse_hub.core.commands.names import BindName, EndSessions
@@ -62,14 +66,23 @@ def test_a_session_tells_at_once(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize(("agent", "known"), [("", True), ("CLAUDECODE", False)])
-def test_a_person_is_told_how_to_take_it_away(agent: str, known: bool) -> None:
-    """That the holder is quiet is said to all, what to type to people."""
+def test_a_person_is_told_how_to_take_it_away(agent: str, known: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    """That the holder is quiet is said to all, what to type to people; by hooks and by commands."""
     around = refusal.Circumstances(operation.Operation("commit", "", "git commit …"), b"a\0", b"a\0")
     held: dict[str, Any] = {"owner": "ana", "task_id": "my task", "paths": ["a"], "changed": ["a"], "worktree": "wt:1"}
     env = {"HOME": "/nowhere", agent: "1"}
-    text = refusal.denied({"reason": "SCOPE_CONFLICT", "conflicts": [held | {"quiet_s": 720.0}]}, around, env)
-    assert ", and has shown nothing for 12 min" in text
-    assert ("synapse-git release -t 'my task' --force --reason WHY" in text) is known
+    problem = {"reason": "SCOPE_CONFLICT", "conflicts": [held | {"quiet_s": 720.0}]}
+
+    def refuse(_: Call) -> int:
+        raise Refused(problem)
+
+    assert (
+        edge._carry_out(Verb("claim", refuse, summary="", help="", examples=()), Call({"json": False}, env))
+        == EXIT_REFUSED
+    )
+    for text in (refusal.denied(problem, around, env), capsys.readouterr().err):
+        assert ", and has shown nothing for 12 min" in text
+        assert ("synapse-git release -t 'my task' --force --reason WHY" in text) is known
     assert "release" not in refusal.denied({"reason": "SCOPE_CONFLICT", "conflicts": [held]}, around, env).replace(
         "hand over or release", ""
     )
