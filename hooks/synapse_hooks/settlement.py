@@ -177,12 +177,14 @@ def _taken_in(run: Run, here: Checkout) -> Iterator[Checkout]:
     if status:  # Git before 2.36
         yield here
         return
-    for record in output.split(b"\0\0"):
+    for number, record in enumerate(output.split(b"\0\0")):
         fields: dict[bytes, bytes] = {}
         for field in record.split(b"\0"):
             name, _, fields[name] = field.partition(b" ")
         root, head = os.fsdecode(fields.get(b"worktree", b"")), os.fsdecode(fields.get(b"HEAD", b""))
-        if not head or not os.path.isdir(root) or b"bare" in fields:
+        if number == 0:  # which Git calls by the git dir where that lies elsewhere, as a submodule's does
+            root = here.root if here.git_dir == here.common_dir else checkout.work_tree(here.common_dir, run.env)
+        if not head or not os.path.lexists(root + "/.git") or b"bare" in fields:
             continue
         if git.ask(["merge-base", "--is-ancestor", head, "HEAD"], run.asking)[0] == 0:
             yield here if os.path.samefile(root, here.root) else checkout.find(root, run.env)

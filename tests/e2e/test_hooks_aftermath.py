@@ -169,6 +169,25 @@ def test_what_is_merged_goes_back_in_the_checkout_it_came_from(box: Box, repo: P
     _await(box, {"t1": ["src/b.py"]})
 
 
+@pytest.mark.parametrize("merged_in", ["submodule", "worktree"])
+def test_what_is_merged_in_a_submodule_goes_back_in_its_checkouts(box: Box, repo: Path, merged_in: str) -> None:
+    """In the superproject's tree that it is a part of, and in a worktree of its repository that lies elsewhere."""
+    box.done("git", "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", box.init("../seed"), "lib")
+    allowed(box.synapse("install"))
+    box.done("git", "config", "synapse.guard.releaseOn", "merge")
+    inner, linked = repo / "lib", repo.parent / "linked"
+    box.done("git", "config", "synapse.guard.releaseOn", "merge", cwd=inner)
+    box.done("git", "worktree", "add", "-q", linked, "-b", "side", cwd=inner)
+    into, origin = (inner, linked) if merged_in == "submodule" else (linked, inner)
+    claim(box, "ana", "lib/src/a.py", "lib/src/b.py", task="inner")
+    claim(box, "ana", "src/a.py", "src/b.py", cwd=linked, task="linked")
+    box.write("src/a.py", cwd=origin)
+    allowed(box.git("commit", "-qam", "x", agent="ana", cwd=origin))
+    source = box.done("git", "rev-parse", "HEAD", cwd=origin).strip()
+    allowed(box.git("merge", "-q", "--no-ff", "--no-edit", source, agent="ana", cwd=into))
+    _await(box, {"inner": ["lib/src/b.py"], "linked": ["src/b.py"]})
+
+
 # ---- evidence ----
 
 
