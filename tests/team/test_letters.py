@@ -55,7 +55,7 @@ def said(team: Pair) -> list[tuple[str, str]]:
 
 
 def test_what_is_said_to_everyone_comes_to_the_owner_once(tmp_path: Path) -> None:
-    """In its order, over lost answers, a way that is cut, a restart of either, and a second way round."""
+    """In its order, over lost answers, a way that is cut or takes one of two, a restart, and a second way round."""
 
     async def turn(team: Pair) -> None:
         async def says(body: str) -> None:
@@ -70,14 +70,19 @@ def test_what_is_said_to_everyone_comes_to_the_owner_once(tmp_path: Path) -> Non
         await courier.deliver()
         assert said(team) == [("b/ben", "one")]
         team.way.closed = False
+        await says("three")
+        team.way.alter = lambda request: setattr(team.way, "stalls", b"two" in request.body)
+        await courier.deliver()
+        assert said(team) == [("b/ben", "one")]
+        team.way.alter, team.way.stalls = (lambda _: None), False
         await courier.deliver()
         await Courier(team.b.rig.hub, team.b.team).deliver()
-        assert said(team) == [("b/ben", "one"), ("b/ben", "two")]
+        assert said(team) == [("b/ben", "one"), ("b/ben", "two"), ("b/ben", "three")]
         first = team.a.rig.hub.state.mail.chat[0].sent
         post = Post(team.a.rig.hub, team.a.team, team.a.desk.transact, "b")
         await post.deliver(Letter(seq=first.number, sender="b/ben", to="", body="one"))
-        await post.deliver(Letter(seq=2, sender="b/cy", to="", body="of c", origin="c key", number=1))
-        assert said(team)[2:] == [("b/cy", "of c")]
+        await post.deliver(Letter(seq=3, sender="b/cy", to="", body="of c", origin="c key", number=1))
+        assert said(team)[3:] == [("b/cy", "of c")]
 
     with pair(tmp_path) as team:
         asyncio.run(turn(team))

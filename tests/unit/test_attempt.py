@@ -23,24 +23,27 @@ def _commit(box: Box, root: Path, hook: str) -> Iterator[None]:
     with subprocess.Popen(["git", "commit", "-qam", "x"], cwd=root, env=box.env) as running:
         while not (box.home / "begun").exists():
             time.sleep(0.01)
-        yield
-        (box.home / "begun").unlink()
+        try:
+            yield
+        finally:
+            (box.home / "begun").unlink()
     assert running.returncode == 0
 
 
 @pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="there is no /proc")
 def test_a_commit_that_waits_for_its_first_hook_is_under_way(box: Box, repo: Path) -> None:
-    """In that checkout and in what it lies in; not beside it, and not while another hook runs."""
-    beside = repo.with_name(repo.name + "-2")
-    beside.mkdir()
+    """In that checkout and in what it lies in; not beside it, not while another hook runs, not for another program."""
     link = repo.with_name("link")
     link.symlink_to(repo)
+    places = (repo, link, repo.parent, repo.with_name(repo.name[:2]), box.home)
     with _commit(box, repo, "pre-commit"):
-        under = [attempt.under_way(str(place)) for place in (repo, link, repo.parent, beside)]
-        with subprocess.Popen(["sh", "-c", "sleep 60; :", "pre-commit"], cwd=beside) as other:
-            by_git = attempt.under_way(str(beside))
-            other.kill()
-    assert (under, by_git) == ([True, True, True, False], False)
+        assert [attempt.under_way(str(place)) for place in places] == [True, True, True, False, False]
     (repo / ".git/hooks/pre-commit").unlink()
     with _commit(box, repo, "post-commit"):
         assert not attempt.under_way(str(repo))
+    child = 'sh -c "echo; read end; :" pre-commit; :'
+    with subprocess.Popen(["sh", "-c", child], cwd=repo, stdin=-1, stdout=-1) as other:
+        assert other.stdin and other.stdout
+        other.stdout.readline()
+        assert not attempt.under_way(str(repo))
+        other.stdin.close()

@@ -121,7 +121,7 @@ BREAKAGES = (
     broken("an edit claims although it is refused", (EDITS, "    if verdict.refused:\n", "    if verdict.refused and not verdict.unclaimed:\n")),
     broken("a directory is claimed although others are in it", (EDITS, "return next(overlap.others(tree, path, command.agent), None) is None", "return True")),
     broken("what is edited again is given back", ("hub/synapse_hub/web/closing.py", "    if _edited(desk, claim, set(kept), since):", "    if False:")),
-    broken("many edits claim everything", ("hub/synapse_hub/core/coarsening.py", "if parent != ROOT and", "if")),
+    broken("many edits claim everything", ("hub/synapse_hub/core/coarsening.py", "if parent != ROOT and", "if parent != path and")),
     broken("the guard judges dead leases", (GUARD, "if not claim.live(self.now):", "if False:")),
     broken("a dead lease of one's own covers", (GUARD, "if self._state.claims[key].live(self.now):", "if True:")),
     broken("the guard looks at one tree", (GUARD, '[("", shared)] + (', "[] + (")),

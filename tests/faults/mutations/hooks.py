@@ -10,6 +10,8 @@ _HOOKS = "hooks/synapse_hooks/"
 CHANGES, COMMITS, UPDATES = (f"{_HOOKS}{name}.py" for name in ("changes", "commits", "updates"))
 CHECKOUT = "synapse_git/checkout.py"
 GATE, JUDGED, RUN, VERDICT = (f"{_HOOKS}{name}.py" for name in ("gate", "judged", "run", "verdict"))
+OPERATION, PROCESS = (f"{_HOOKS}{name}.py" for name in ("operation", "process"))
+OUTPUT = "synapse_git/cli/output.py"
 OMISSION, WAIVER = (f"{_HOOKS}{name}.py" for name in ("omission", "waiver"))
 
 BREAKAGES = (
@@ -40,4 +42,13 @@ BREAKAGES = (
     broken("what one operation was let through with, the next is", (WAIVER, "if self._operation and operation == self._operation", "if self._operation and operation")),
     broken("a directory is left out for a file in it", (OMISSION, "if above in self._paths:", "if above in self._paths or above:")),
     broken("what a shared tree holds is free to commit", (OMISSION, "depth = max(own.depth(path), shared.depth(path))", "depth = own.depth(path)")),
+    broken("a step that joins another makes a commit", (OPERATION, 'elif mark == "rebase-merge" and _joins(git_dir):', "elif not mark:")),
+    broken("a step before this one tells how to go on", (OPERATION, "for step in reversed(steps) if", "for step in steps if")),
+    broken("a step is told by its beginning", (OPERATION, 'in _JOINING\n', 'in ("squash", "fixup")\n')),
+    broken("whatever Git has started serves it", (PROCESS, " and subcommand(line) == command", "")),
+    broken("what serves a command is not known", (PROCESS, "parent = _status(pid, 1)", "parent = _status(pid, 2)")),
+    broken("an answer that is lost was given", (OUTPUT, "    if stream is sys.stdout:\n", "    if stream is None:\n")),
+    broken("a message that is lost was the answer", (OUTPUT, "    if stream is sys.stdout:\n", "    if stream:\n")),
+    broken("a closed stream takes the answer", (OUTPUT, "    if sys.stdout is None:\n", "    if sys.stdout is sys.stderr:\n")),
+    broken("a closed stream has nothing to say", (OUTPUT, "os.open(os.devnull, os.O_RDONLY)", "os.open(os.devnull, os.O_WRONLY)")),
 )  # fmt: skip
