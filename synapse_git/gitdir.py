@@ -34,6 +34,13 @@ def shared(root: str) -> str:
     return os.path.normpath(os.path.join(git_dir, _common(git_dir)))
 
 
+def every(common_dir: str) -> list[str]:
+    """The git dirs of a repository: of its main checkout, and of all linked ones."""
+    linked = common_dir + "/worktrees"
+    names = sorted(os.listdir(linked)) if os.path.isdir(linked) else []
+    return [common_dir, *(f"{linked}/{name}" for name in names)]
+
+
 def linked(git_dir: str) -> str:
     """The top directory of the linked worktree that ``git_dir`` is of.
 

@@ -7,6 +7,7 @@ directory of hooks, `include` where ``core.hooksPath`` sends it elsewhere, or is
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from synapse_git.errors import CheckoutError
 from synapse_git.record import FOLDER
@@ -61,8 +62,7 @@ def install(cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
 def uninstall(cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
     """Leave the repository around ``cwd`` as if it had never been guarded; what was done, as `install` says it.
 
-    The user's own directory of hooks stays: other repositories may use it. ``kept``: directories that still hold ids,
-    which claims go by, or what is on record beside them.
+    The user's own directory of hooks stays: other repositories may use it. So do ids, which claims go by.
 
     Raises:
         CheckoutError: something cannot be written.
@@ -72,15 +72,15 @@ def uninstall(cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
     with repository.alone():
         written = [config for config in _recover(repository) if include.switch_off(config)]
         written += _put_beside(repository, ())
-        for git_dir in repository.git_dirs():
-            judged.forget(git_dir)
         if os.path.exists(repository.made_mark):
             if os.path.isdir(repository.hooks_dir) and not os.listdir(repository.hooks_dir):
                 os.rmdir(repository.hooks_dir)
             os.unlink(repository.made_mark)
-        folders = [f"{git_dir}/{FOLDER}" for git_dir in repository.git_dirs()]
-        kept = [folder for folder in folders if os.path.isdir(folder) and not _removed_empty(folder)]
-    return {**_report(repository, mode, written), "chained": [], "kept": kept}
+        for git_dir in repository.git_dirs():
+            judged.forget(git_dir)
+            with suppress(OSError):  # unless it holds something
+                os.rmdir(f"{git_dir}/{FOLDER}")
+    return {**_report(repository, mode, written), "chained": []}
 
 
 def _recover(repository: Repository) -> list[str]:
@@ -89,13 +89,6 @@ def _recover(repository: Repository) -> list[str]:
     for config in configs:
         configfile.recover(config)
     return configs
-
-
-def _removed_empty(directory: str) -> bool:
-    if os.listdir(directory):
-        return False
-    os.rmdir(directory)
-    return True
 
 
 def _report(repository: Repository, mode: str, written: list[str]) -> dict[str, Any]:

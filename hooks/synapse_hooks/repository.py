@@ -6,7 +6,7 @@ import fcntl
 import os
 from contextlib import contextmanager
 
-from synapse_git import checkout, content
+from synapse_git import checkout, content, gitdir
 from synapse_git.errors import CheckoutError
 from synapse_git.record import FOLDER
 from synapse_hooks import hookspath, include, shims
@@ -54,9 +54,7 @@ class Repository:
 
     def git_dirs(self) -> list[str]:
         """Of the main checkout and of all linked ones."""
-        linked = self.common_dir + "/worktrees"
-        names = sorted(os.listdir(linked)) if os.path.isdir(linked) else []
-        return [self.common_dir, *(f"{linked}/{name}" for name in names)]
+        return gitdir.every(self.common_dir)
 
     def hooks(self) -> list[Hook]:
         """In the repository's own directory, as far as we care."""

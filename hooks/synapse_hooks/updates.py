@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import checkout, identity
+from synapse_git import checkout, gitdir, identity
 from synapse_hooks import changes, commits, gate, relay
 from synapse_hooks.run import policy_of
 from synapse_hooks.verdict import Change
@@ -85,9 +85,7 @@ def _headed(here: Checkout, ref: str) -> str:
 
 def _standing(here: Checkout) -> Iterator[tuple[str, str]]:
     """The git dir of each checkout of this repository, and the branch that it stands on."""
-    linked = here.common_dir + "/worktrees"
-    names = os.listdir(linked) if os.path.isdir(linked) else []
-    for git_dir in (here.common_dir, *(f"{linked}/{name}" for name in names)):
+    for git_dir in gitdir.every(here.common_dir):
         if branch := _target(git_dir + "/HEAD"):
             yield git_dir, _followed(here, branch)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from synapse_git import address, binding, client, identity, scope
-from synapse_git.cli import arbitration, guard, output, phrase, register, submodules, unchecked, worktrees
+from synapse_git.cli import arbitration, guard, output, phrase, register, remains, submodules, unchecked, worktrees
 from synapse_git.cli.verb import Verb
 from synapse_git.errors import AnotherHub, CheckoutError, HubUnreachable, Refused, SynapseError
 
@@ -88,7 +88,7 @@ def _say(report: dict[str, Any], here: Checkout, chosen: str) -> None:
 
 
 def undo(call: Call) -> int:
-    """Exit 0: the guard is off and every file that it changed is as before. Ids stay: live claims need them."""
+    """Exit 0: the guard is off and every file that it changed is as before. Ids stay where live claims need them."""
     here = call.checkout()
     report = guard.act("uninstall", here.root, call.env)
     report["submodules"] = _submodules(call, here, "uninstall")
@@ -99,8 +99,10 @@ def undo(call: Call) -> int:
             register.siblings(call, here)
         except (HubUnreachable, Refused) as error:
             output.message(f"note: the hub could not be told: {error}")
+    # A submodule's work is held in its superproject, whose guard stays.
+    kept, why = remains.clear(call, here) if here.outer is here else ([], "")
     if call.json:
-        output.structure({**report, "root": here.root})
+        output.structure({**report, "root": here.root, "kept": kept})
         return 0
     if report.get("changed", True):
         output.result(
@@ -109,8 +111,8 @@ def undo(call: Call) -> int:
         )
     else:
         output.result(f"there was no guard in {here.root}: nothing to do")
-    if kept := report.get("kept"):
-        output.result(f"kept, for claims go by the ids in it: {', '.join(kept)}")
+    if kept:
+        output.result(f"kept: {', '.join(map(scope.show, kept))}\n{why}")
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from synapse_git import address, client, equipment, explain, governed, scope, switches
+from synapse_git import address, client, equipment, explain, gitdir, governed, record, scope, switches
 from synapse_git.cli import glance, hosts, output, phrase, register, submodules, table
 from synapse_git.cli.verb import Option, Verb
 from synapse_git.errors import CheckoutError
@@ -116,8 +116,19 @@ def _note_alone(here: Checkout) -> None:
 
 def _concerns(item: Mapping[str, Any]) -> bool:
     """Is anybody in the worktree, or anything in force there? What was removed or let go long ago is of no interest."""
-    there = os.path.isdir(explain.wire_path(item["root"]))
-    return bool(item.get("agents")) or (there and bool(item["layers"] or item["displaced"]))
+    return bool(item.get("agents")) or (not item["gone"] and bool(item["layers"] or item["displaced"]))
+
+
+def _standing(item: Mapping[str, Any]) -> str:
+    """Where the worktree stands, '' where it is gone: nothing is there, or another checkout with an id of its own."""
+    root = explain.wire_path(item["root"])
+    if not os.path.isdir(root):
+        return ""
+    try:
+        found = record.lookup(gitdir.at(root), "worktree")
+    except CheckoutError:
+        found = ""
+    return "" if found and item["worktree"] != f"wt:{found}" else root
 
 
 def _as_they_stand(worktrees: Sequence[dict[str, Any]], env: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -125,10 +136,10 @@ def _as_they_stand(worktrees: Sequence[dict[str, Any]], env: Mapping[str, str]) 
 
     ``displaced``: why a guard that was put in does not run, '' where it does or none was. ``unguarded``: submodules
     without one where the checkout has it. ``tools``: the coding agents that ask before they edit; ``silenced``: those
-    with hooks that their settings keep from running, and which do.
+    with hooks that their settings keep from running, and which do. ``gone``: does it stand there no more?
     """
-    roots = [explain.wire_path(item["root"]) for item in worktrees]
-    there = [root for root in roots if os.path.isdir(root)]
+    roots = [_standing(item) for item in worktrees]
+    there = [root for root in roots if root]
     inner = {root: submodules.roots([root], env) for root in there if submodules.likely(root)}
     found = glance.survey([*there, *(path for paths in inner.values() for path in paths)], env)
     updated = []
@@ -144,10 +155,10 @@ def _as_they_stand(worktrees: Sequence[dict[str, Any]], env: Mapping[str, str]) 
         silenced = {name: why for name in tools if (why := switches.off(name, root, env))}
         if tools := [name for name in tools if name not in silenced]:
             layers.insert(layers.count(register.GUARD), register.TOOLS)
-        branch = register.branch_at(root, item["branch"])
+        branch = register.branch_at(root, item["branch"]) if root else item["branch"]
         bare = [path for path in inner.get(root, ()) if now and now.cover and not found[path].cover]
         unguarded = [scope.to_wire(os.path.relpath(path, root)) for path in bare]
-        standing = {"layers": layers, "tools": tools, "silenced": silenced}
+        standing = {"gone": not root, "layers": layers, "tools": tools, "silenced": silenced}
         updated.append({**item, "branch": branch, **standing, "displaced": displaced, "unguarded": unguarded})
     return updated
 
@@ -175,7 +186,7 @@ def _show_worktrees(call: Call, worktrees: Sequence[Mapping[str, Any]], here: st
         (
             phrase.place(item["root"], call.env) + (" (here)" if item["worktree"] == here else ""),
             item.get("branch") or "",
-            _cover(item) or ("none: displaced" if item["displaced"] else "none: synapse-git install"),
+            _cover(item) or _bare(item),
             ", ".join(item.get("agents", ())),
         )
         for item in worktrees
@@ -184,6 +195,12 @@ def _show_worktrees(call: Call, worktrees: Sequence[Mapping[str, Any]], here: st
     table.show(("WORKTREE", "BRANCH", "COVERED BY", "IN IT"), rows, call.env)
     for item in worktrees:
         root = explain.wire_path(item["root"])
+        if item["gone"]:
+            output.result(
+                f"\n{scope.show(root)} {'is another checkout now' if os.path.isdir(root) else 'is gone'}. "
+                "What is held in the one that was there runs out, or its holder gives it back: "
+                "synapse-git release -t TASK"
+            )
         for name, switch in item["silenced"].items():
             output.result(f"\n{name} edits unasked in {scope.show(root)}: no hook of it runs with {switch}")
         if bare := [explain.wire_path(path) for path in item["unguarded"]]:
@@ -196,6 +213,12 @@ def _show_worktrees(call: Call, worktrees: Sequence[Mapping[str, Any]], here: st
                 f"\nthe guard in {scope.show(root)} does not run: {item['displaced']}\n"
                 f"put it back: synapse-git -C {phrase.shell(root)} install"
             )
+
+
+def _bare(item: Mapping[str, Any]) -> str:
+    if item["gone"]:
+        return "nothing to cover"
+    return "none: displaced" if item["displaced"] else "none: synapse-git install"
 
 
 def _cover(item: Mapping[str, Any]) -> str:

@@ -29,9 +29,19 @@ def note(here: Checkout) -> None:
         pass
 
 
+def forget(git_dir: str) -> None:
+    """As if the worktree had never been registered."""
+    if os.path.lexists(path := _in(git_dir)):
+        os.unlink(path)
+
+
 def _known(here: Checkout) -> bytes:
     return os.fsencode(f"{here.outer.root}\0{here.outer.namespace()}")
 
 
 def _file(here: Checkout) -> str:
-    return f"{here.outer.git_dir}/{FOLDER}/root"
+    return _in(here.outer.git_dir)
+
+
+def _in(git_dir: str) -> str:
+    return f"{git_dir}/{FOLDER}/root"

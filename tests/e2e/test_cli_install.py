@@ -71,12 +71,13 @@ def test_install_refuses_a_name_that_cannot_be(box: Box) -> None:
 
 
 def test_uninstall_takes_the_guard_off(repo: Path, box: Box) -> None:
-    """Commits go in again, status says so, doing it again is no error; claims stay."""
+    """Commits go in again, status says so, doing it again is no error; claims stay, and so do the ids they go by."""
     box.done("synapse-git", "claim", "-t", "t", "src", agent="ana")
     ended = box.synapse("uninstall")
     assert ended.code == 0
     assert "the guard is off" in ended.out
-    assert f"claims go by the ids in it: {repo}/.git/synapse\n" in ended.out
+    assert f"kept: {repo}/.git/synapse, {repo}/.git/synapse.worktree" in ended.out
+    assert "what is held here goes by the ids in it: ana (task t)" in ended.out
     left = {path.name for path in (repo / ".git/synapse").iterdir()}
     assert left <= {"hub", "repository", "root", "worktree"}
     assert not (repo / ".git/hooks/pre-commit").exists()
@@ -86,7 +87,25 @@ def test_uninstall_takes_the_guard_off(repo: Path, box: Box) -> None:
     assert found["worktrees"][0]["layers"] == []
     assert [claim["task_id"] for claim in found["claims"]] == ["t"]
     assert "nothing to do" in box.synapse("uninstall").out
-    assert box.synapse("uninstall", "--json").json()["changed"] is False
+    box.done("synapse-git", "release", "-t", "t", agent="ana")
+    last = box.synapse("uninstall", "--json").json()
+    assert last["changed"] is False and last["kept"] == []
+
+
+def test_nothing_of_ours_stays_where_nothing_is_held(repo: Path, box: Box) -> None:
+    """In no git dir of the repository, but for what was put aside. Guarded anew it is listed once, under a new id."""
+    box.done("git", "worktree", "add", "-q", "../linked")
+    box.done("synapse-git", "install", "--agent", "bob", cwd=repo.parent / "linked")
+    box.done("synapse-git", "claim", "-t", "t", "src", agent="ana")
+    box.done("git", "commit", "-q", "--allow-empty", "-m", "x", agent="ana")
+    box.done("synapse-git", "release", "-t", "t", agent="ana")
+    aside = box.write(".git/synapse/quarantine/mine", "mine\n")
+    box.write(".git/synapse/watching", "")
+    assert f"kept: {repo}/.git/synapse\nwhat was put aside there is yours" in box.synapse("uninstall").out
+    assert [str(path) for path in (repo / ".git").rglob("synapse*")] == [str(repo / ".git/synapse")]
+    assert list((repo / ".git/synapse").rglob("*")) == [aside.parent, aside]
+    box.done("synapse-git", "install")
+    assert box.synapse("status").out.count("repo (here)") == 1 == box.synapse("status").out.count("repo")
 
 
 def test_worktrees_added_later_are_covered_when_they_claim(repo: Path, box: Box) -> None:

@@ -81,7 +81,7 @@ def test_a_worktree_that_is_gone_is_no_trouble(repo: Path, box: Box) -> None:
     shutil.rmtree(repo)
     ended = box.synapse("status", cwd=box.home)
     assert ended.code == 0
-    assert "(gone)" in ended.out
+    assert "(gone)" in ended.out and "synapse-git release -t TASK" in ended.out and "none: " not in ended.out
     box.done("synapse-git", "release", "-t", "t", "--agent", "ana", cwd=box.home)
     assert "(gone)" not in box.synapse("status", cwd=box.home).out
 

@@ -25,7 +25,7 @@ BREAKAGES = (
     broken("a submodule is a tree of its own", (CHECKOUT, "checkout.inside(find(superproject, env))", "pass")),
     broken("a worktree of a submodule goes by its superproject's settings", (CHECKOUT, "if here.outer is not here:  # those", "if here.outer is None:  # those")),
     broken("objects are what they stand for", (RUN, 'self.asking["GIT_NO_REPLACE_OBJECTS"] = "1"', "pass")),
-    broken("only the checkout at hand is judged", (UPDATES, "names = os.listdir(linked) if os.path.isdir(linked) else []", "names: list[str] = []")),
+    broken("only the checkout at hand is judged", (UPDATES, "in gitdir.every(here.common_dir):", "in gitdir.every(here.common_dir)[:1]:")),
     broken("a branch by another name is another one", (UPDATES, "yield git_dir, _followed(here, branch)", "yield git_dir, branch")),
     broken("a HEAD that is a link is nobody's", (UPDATES, '(target := os.readlink(path)).startswith("refs/"):', 'not (target := os.readlink(path)):')),
     broken("another checkout's HEAD is nobody's", (UPDATES, 'if last != "HEAD" or (owner', 'if last or (owner')),
