@@ -69,7 +69,8 @@ class Telling:
         listener = self._listener()
         if (picture := self._name_of(listener)) != self._picture:
             self._picture, self.at = picture, -1
-        owns = tuple(name for name in self._desk.team.owned() if name in listener.shared)
+        # All of it, as in `GET /v2/receipts`: what is left out here would be taken for given up there.
+        owns = tuple(self._desk.team.owned())
         if owns != self._owns:
             self._owns = owns
             yield self._frame(Asserted(owns=owns))

@@ -51,7 +51,7 @@ class Present(Tiding, frozen=True, tag="present"):
 
 
 class Asserted(Tiding, frozen=True, tag="asserted"):
-    """``owns``: all namespaces, of those that the two share, that the hub says it owns. Spec: INV-CR-4."""
+    """``owns``: all namespaces that the hub says it owns. Spec: INV-CR-4."""
 
     owns: tuple[str, ...]
 
