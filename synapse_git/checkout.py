@@ -241,11 +241,25 @@ def around_hook(cwd: str, env: Mapping[str, str]) -> Checkout:
     `Checkout.settings` are left empty, for the caller to ask about, unless this is a submodule.
     """
     git_dir = gitdir.of_hook(cwd, env)
-    # What takes a push in runs its hooks in the git dir.
-    root = cwd if git_dir != os.path.normpath(cwd) else work_tree(git_dir, env)
+    root = cwd if _is_top(cwd, git_dir, env) else work_tree(git_dir, env)
     checkout = Checkout(root, git_dir, gitdir.shared_of_hook(git_dir, env), {})
     checkout.state = address.state_dir(env)
     return _placed(checkout, env)
+
+
+def _is_top(cwd: str, git_dir: str, env: Mapping[str, str]) -> bool:
+    """Is ``cwd`` the top of the checkout of ``git_dir``?
+
+    A commit has its hooks run there, what takes a push in has them in the git dir, and plumbing wherever it is typed.
+    """
+    if git_dir == os.path.normpath(cwd):
+        return False
+    if "GIT_DIR" not in env or env.get("GIT_WORK_TREE"):
+        return True
+    try:
+        return os.path.samefile(gitdir.at(cwd), git_dir)
+    except OSError:
+        return False
 
 
 def beside(here: Checkout, git_dir: str, env: Mapping[str, str]) -> Checkout:

@@ -84,6 +84,13 @@ def test_a_submodule_is_judged_in_its_superproject_from_anywhere(box: Box, held:
         made = {path: _commit(box, path, text=ref, cwd=inner) for path in (taken, free)}
         refused(box.git("update-ref", f"refs/heads/{ref}", made[taken], agent="ana", cwd=there), taken)
         allowed(box.git("update-ref", f"refs/heads/{ref}", made[free], agent="ana", cwd=there))
+    # Plumbing runs where it was typed, and so do its hooks.
+    git_dir, head = held / ".git/modules/lib", box.done("git", "rev-parse", "HEAD", cwd=inner).strip()
+    made = {path: _commit(box, path, head, text="again\n", cwd=inner) for path in ("src/a.py", "src/b.py")}
+    for there in (box.home, linked, git_dir, git_dir / "refs"):
+        ended = box.git("--git-dir", git_dir, "update-ref", "HEAD", made["src/a.py"], head, agent="ana", cwd=there)
+        refused(ended, "lib/src/a.py")
+    allowed(box.git("--git-dir", git_dir, "update-ref", "HEAD", made["src/b.py"], head, agent="ana", cwd=box.home))
 
 
 def test_branches_and_tags_that_nobody_stands_on_are_free(box: Box, held: Path) -> None:

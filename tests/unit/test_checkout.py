@@ -79,8 +79,11 @@ def test_a_submodule_s_paths_are_the_superproject_s(box: Box, top: Path) -> None
     outside, inside = find(box, top), find(box, inner)
     assert outside.tree(create=True) == inside.tree()
     assert outside.locate("libs/one/src/a.py", str(top)) == inside.locate("src/a.py", str(inner)) == "libs/one/src/a.py"
-    hook = checkout.around_hook(str(inner), box.env)
-    assert hook.tree() == inside.tree() and hook.spell("src/a.py") == "libs/one/src/a.py"
+    git_dir = top / ".git/modules/libs/one"
+    told = box.env | {"GIT_DIR": str(git_dir)}
+    for cwd, env in ((inner, box.env), (inner, told), (git_dir, told), (git_dir / "refs", told), (box.home, told)):
+        hook = checkout.around_hook(str(cwd), env)
+        assert hook.tree() == inside.tree() and hook.spell("src/a.py") == "libs/one/src/a.py", cwd
 
 
 @pytest.mark.parametrize(

@@ -51,4 +51,5 @@ BREAKAGES = (
     broken("a message that is lost was the answer", (OUTPUT, "    if stream is sys.stdout:\n", "    if stream:\n")),
     broken("a closed stream takes the answer", (OUTPUT, "    if sys.stdout is None:\n", "    if sys.stdout is sys.stderr:\n")),
     broken("a closed stream has nothing to say", (OUTPUT, "os.open(os.devnull, os.O_RDONLY)", "os.open(os.devnull, os.O_WRONLY)")),
+    broken("a hook runs at the top of its checkout", (CHECKOUT, "return os.path.samefile(gitdir.at(cwd), git_dir)", "return True")),
 )  # fmt: skip
