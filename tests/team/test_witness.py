@@ -13,7 +13,10 @@ import pytest
 
 from synapse_hub.federation.link import Link
 from synapse_hub.federation.refresh import Refresher
+from synapse_hub.federation.witness import Witness
+from synapse_hub.hub import Hub
 from synapse_hub.journal import restart, testimony
+from synapse_hub.journal.journal import Journal
 from synapse_hub.journal.testimony import Stamp
 from tests.hub.desk import FakeClock, running, take
 from tests.team.desks import NAMESPACE, Pair, Side, Way, pair
@@ -134,6 +137,21 @@ def test_a_hub_that_lost_nothing_goes_on(tmp_path: Path) -> None:
                 assert (await team.b.claim("latest", "y"))["epoch"] == 4
 
     asyncio.run(play())
+
+
+def test_a_mark_that_lags_behind_its_journal_proves_nothing(tmp_path: Path) -> None:
+    """As a power cut may leave it: the rows are there."""
+    with pair(tmp_path) as team:
+        team.a.rig.answer(take("t1"))
+        earlier = (tmp_path / "a/journal.mark").read_bytes()
+        team.a.rig.answer(take("t2"))
+        stamp = team.a.team.witness.stamp()
+    (tmp_path / "a/journal.mark").write_bytes(earlier)
+    journal = Journal(str(tmp_path / "a"))
+    hub = Hub(journal, FakeClock(), state=journal.replay())
+    assert hub.mark.seq < hub.state.seq
+    assert Witness(hub, str(tmp_path / "a"), lambda: True).confirms("b", stamp)
+    journal.close()
 
 
 def test_a_member_may_come_from_a_backup(tmp_path: Path) -> None:

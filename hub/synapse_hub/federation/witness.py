@@ -111,7 +111,8 @@ class Witness:
         stamp, mark = testimony.read(text), self._hub.mark
         if stamp is None or stamp.hub_id != mark.hub_id[:_ID_DIGITS] or stamp.incarnation < mark.incarnation:
             return True
-        if stamp.incarnation > mark.incarnation or stamp.seq > mark.seq:
+        # After a power cut the mark may lag behind rows that are there.
+        if stamp.incarnation > mark.incarnation or stamp.seq > self._hub.state.seq:
             return False
         return stamp.life == self._life or self._row(stamp.seq) in ("", stamp.head)
 

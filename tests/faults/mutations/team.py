@@ -183,7 +183,7 @@ BREAKAGES = (
     broken("who leaves contests on", (DEPARTURE, "    await desk.transact(HearAssertion(namespace=body.namespace, by=hub, owns=False))\n", "")),
     broken("nobody hears that an owner gives way", (DEPARTURE, "return known.contested_by if known else ()", "return ()")),
     broken("a dead owner is not waited for", (SUCCESSION, "if until <= now:", "if now:")),
-    broken("an owner that was put back is believed", (WITNESS, "or stamp.seq > mark.seq:\n            return False", "or stamp.seq > mark.seq:\n            return True")),
+    broken("an owner that was put back is believed", (WITNESS, "or stamp.seq > self._hub.state.seq:\n            return False", "or stamp.seq > self._hub.state.seq:\n            return True")),
     broken("another history is taken for the same", (WITNESS, 'in ("", stamp.head)', '!= ""')),
     broken("who fell back forgets it with a restart", (WITNESS, "            self._testimony.against[peer] = text\n            self._write()", "            self._testimony.against[peer] = text")),
     broken("what was heard is overwritten by who fell back", (WITNESS, '        if self._testimony.against:\n            return ""\n', "")),
