@@ -208,7 +208,7 @@ def find(cwd: str, env: Mapping[str, str]) -> Checkout:
     status, output, complaint = git.ask(["-C", cwd, "rev-parse", "--path-format=absolute", *ask], clean)
     found = settings.parsed(asked.finish()[1])
     if status:
-        raise CheckoutError(_unusable(cwd, complaint))
+        raise CheckoutError(_unusable(cwd, complaint, clean))
     lines = output.removesuffix(b"\n").split(b"\n")
     if len(lines) not in (3, 4):  # a newline in a directory's name: one question each
         lines = [git.ask(["-C", cwd, "rev-parse", "--path-format=absolute", flag], clean)[1][:-1] for flag in ask]
@@ -220,12 +220,13 @@ def find(cwd: str, env: Mapping[str, str]) -> Checkout:
     return checkout
 
 
-def _unusable(cwd: str, complaint: str) -> str:
+def _unusable(cwd: str, complaint: str, env: Mapping[str, str]) -> str:
     if "not a git repository" in complaint:
         return f"{os.path.normpath(cwd)} is not in a Git repository. Go into one, or name it: synapse-git -C DIR …"
     if "must be run in a work tree" in complaint:
-        where = os.path.normpath(cwd)
-        return f"{where} is in a bare repository or a git dir, which has no files to claim. Go into a worktree"
+        where, known = os.path.normpath(cwd), _work_trees(cwd, env)
+        go = f"Go into a worktree: cd {' or '.join(known[:3])}" if known else "Make a worktree: git worktree add DIR"
+        return f"{where} is in a bare repository or a git dir, which has no files to claim. {go}"
     _, told, trust = complaint.partition("git config --global --add safe.directory ")
     if told:
         return (
@@ -233,6 +234,16 @@ def _unusable(cwd: str, complaint: str) -> str:
             f"If you trust it: git config --global --add safe.directory {trust}"
         )
     return complaint.removeprefix("fatal: ")
+
+
+def _work_trees(cwd: str, env: Mapping[str, str]) -> list[str]:
+    """The worktrees of the repository around ``cwd``, ready to be typed."""
+    from synapse_git import explain
+
+    listed = git.ask(["-C", cwd, "worktree", "list", "--porcelain"], env)[1]
+    blocks = [block.split(b"\n") for block in listed.split(b"\n\n")]
+    found = [os.fsdecode(lines[0].removeprefix(b"worktree ")) for lines in blocks if b"bare" not in lines]
+    return [explain.shell(path) for path in found if os.path.isdir(path)]
 
 
 def around_hook(cwd: str, env: Mapping[str, str]) -> Checkout:

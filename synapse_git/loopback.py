@@ -49,7 +49,8 @@ def _token(path: str) -> str:
         with open(path, encoding="ascii") as file:
             return file.read(256).strip()
     except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text"
         raise HubUnreachable(
-            f"{path}, the token of the hub that SYNAPSE_HUB names, cannot be read: {error}. "
+            f"{path}, the token of the hub that SYNAPSE_HUB names, cannot be read ({why}). "
             "It is made by a hub whose hub.toml has a loopback listener"
         ) from error

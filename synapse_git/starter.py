@@ -120,7 +120,8 @@ def _open_lock(state: str) -> int:
         return os.open(state + "/start.lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise HubUnreachable(
-            f"cannot write to {state} ({error.strerror}), where the hub keeps its journal. Make it writable"
+            f"cannot write to {state} ({error.strerror}), where the hub keeps its journal. "
+            "Make it writable, or name another place for all your shells: XDG_STATE_HOME"
         ) from error
 
 

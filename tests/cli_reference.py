@@ -12,7 +12,8 @@ PAGE = Path(__file__).resolve().parent.parent / "docs/reference/cli.md"
 
 _HEAD = """# Command line
 
-`synapse-git VERB …`, or `git synapse VERB …`, which is the same program. This page is made from the declarations that
+`synapse-git VERB …`, or `git synapse VERB …`, which is the same program (for help: `git synapse help`, since Git itself
+takes `git synapse --help` for a question about a manual page). This page is made from the declarations that
 both parsers use; `synapse-git VERB --help` says the same.
 
 Results go to standard output, messages to standard error. With `--json` every verb prints one JSON document on

@@ -49,7 +49,8 @@ def worktrees(standings: Mapping[str, guard.Standing], layers: Mapping[str, Sequ
     for root, standing in standings.items():
         install = f"synapse-git -C {phrase.shell(root)} install"
         if not standing.cover:
-            yield Finding(False if guarded else None, f"no guard in {root}: {standing.mend}", install)
+            what = f"no guard in {root}: {standing.mend}"
+            yield Finding(False if guarded else None, what, install, mendable=True)
         elif standing.mend:
             yield Finding(None, f"the guard in {root} wants to be renewed: {standing.mend}", install)
         else:
@@ -101,7 +102,7 @@ def submodules(
         if not standing.cover:
             outer = next(iter(standings))
             what = f"no guard in the submodule {scope.show(root)}: {standing.mend}"
-            yield Finding(False, what, f"synapse-git -C {phrase.shell(outer)} install")
+            yield Finding(False, what, f"synapse-git -C {phrase.shell(outer)} install", mendable=True)
     if found and all(standing.cover for standing in found.values()):
         yield Finding(True, f"the guard is in its submodules ({len(found)})")
 
@@ -110,7 +111,7 @@ def left(call: Call, here: Checkout) -> Iterator[Finding]:
     """What went in while the hooks could not judge, and is not on record yet."""
     for found in unchecked.waiting(call, here):
         what = f"what was let through unchecked is not on record yet ({len(found.lines)}, in {scope.show(found.path)})"
-        yield Finding(False, what, "synapse-git install")
+        yield Finding(False, what, "synapse-git install", mendable=True)
 
 
 def policies(here: Checkout) -> Iterator[Finding]:

@@ -13,6 +13,21 @@ if TYPE_CHECKING:
 _PROGRAM = "synapse-git"
 _ASKING = "_SYNAPSE_GIT_COMPLETE"
 SHELLS = ("bash", "zsh", "fish")
+# The other name, and Git's own completion, which looks for a function called like its command.
+_ALSO = {
+    "bash": """
+complete -o nosort -F _synapse_git_completion git-synapse
+_git_synapse() {
+    local typed=("${COMP_WORDS[@]}") at=${__git_cmd_idx:-1}
+    local COMP_WORDS=(synapse-git "${typed[@]:at + 1}") COMP_CWORD=$((COMP_CWORD - at))
+    _synapse_git_completion synapse-git
+}""",
+    "zsh": """
+compdef _synapse_git_completion git-synapse
+_git-synapse() { _synapse_git_completion }""",
+    "fish": """
+complete --no-files --command git-synapse --arguments "(_synapse_git_completion)";""",
+}
 
 
 def run(call: Call) -> int:
@@ -23,11 +38,12 @@ def run(call: Call) -> int:
 
     kind = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}[call.text("shell")]
     # click's own method for bash starts a bash to look at its version, and complains when there is none.
-    text = ShellComplete.source(kind(menu.build(call.env), {}, _PROGRAM, _ASKING))
+    text = ShellComplete.source(kind(menu.build(call.env), {}, _PROGRAM, _ASKING)).strip("\n")
+    text += f"\n{_ALSO[call.text('shell')]}"
     if call.json:
         output.structure({"shell": call.text("shell"), "script": text})
     else:
-        output.result(text.strip("\n"))
+        output.result(text)
     return 0
 
 

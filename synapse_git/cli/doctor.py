@@ -39,8 +39,9 @@ def run(call: Call) -> int:
     elif not wrong:
         output.result("\nall is well")
     else:
-        hint = "" if call.flag("fix") else ". What is safe to mend is mended by: synapse-git doctor --fix"
-        output.result(f"\n{wrong} to mend{hint}")
+        mendable = 0 if call.flag("fix") else sum(finding.mendable for finding in found)
+        some = "" if mendable == wrong else f", {mendable} of them by"
+        output.result(f"\n{wrong} to mend" + (f"{some}: synapse-git doctor --fix" if mendable else ""))
     return EXIT_REFUSED if wrong else 0
 
 
@@ -113,7 +114,7 @@ def _hub(call: Call) -> Finding:
     try:
         health = client.query(call.hub, "/v2/health").document
     except (AnotherHub, CheckoutError) as error:
-        return Finding(False, str(error))
+        return Finding(False, str(error), mendable=isinstance(error, CheckoutError))
     except SynapseError as error:
         return Finding(False, f"no hub that grants: {error}", _way_back(call.env))
     if broken := health.get("team_broken"):
@@ -143,17 +144,19 @@ def _modes(env: Mapping[str, str]) -> Iterator[Finding]:
         yield Finding(None, f"SYNAPSE_HUB={address.configured(env)} is used; the usual hub is not looked at")
         return
     private = address.owned_private(state)
-    yield Finding(private, f"{state} is {'yours alone' if private else 'open to others'}", _chmod(private, 700, state))
+    standing = f"{state} is {'yours alone' if private else 'open to others'}"
+    yield Finding(private, standing, _chmod(private, 700, state), mendable=True)
     socket = address.recorded(state)
     try:
         exchange.check_socket(socket)
         yield Finding(True, f"{socket} is yours alone")
     except (OSError, SynapseError) as error:
-        yield Finding(False, f"the socket {socket} cannot be used: {error}", "synapse-git hub stop")
+        yield Finding(False, f"the socket {socket} cannot be used: {error}", "synapse-git hub stop", mendable=True)
     for name in sorted(os.listdir(state)):
         found = os.lstat(f"{state}/{name}")
         if stat.S_ISREG(found.st_mode) and found.st_mode & 0o077:
-            yield Finding(False, f"{state}/{name} is open to others", _chmod(False, 600, f"{state}/{name}"))
+            fix = _chmod(False, 600, f"{state}/{name}")
+            yield Finding(False, f"{state}/{name} is open to others", fix, mendable=True)
 
 
 def _chmod(private: bool, mode: int, path: str) -> str:

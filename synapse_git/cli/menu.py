@@ -103,7 +103,11 @@ class _Leaf(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.allow_extra_args = True
-        rest = super().parse_args(ctx, args)
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.UsageError as wrong:
+            wrong.ctx = wrong.ctx or ctx  # whose help is meant; click's parser does not say
+            raise
         if rest and not ctx.resilient_parsing:
             takes_task = len(rest) == 1 and any("-t" in param.opts for param in self.params)
             hint = f" Did you mean: {ctx.command_path} -t {rest[0]}?" if takes_task else ""

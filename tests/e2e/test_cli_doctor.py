@@ -88,7 +88,7 @@ def test_a_guard_that_does_not_run_is_found_out(repo: Path, box: Box) -> None:
     box.write("bin/git", f'#!/bin/sh\n{bypass}\nexec "{real}" "$@"\n').chmod(0o755)
     ended = box.synapse("doctor", env={"PATH": f"{box.cwd}/bin:{box.env['PATH']}"})
     assert ended.code == 1, ended.text
-    assert f"ok    the guard is in {repo}" in ended.out
+    assert f"ok    the guard is in {repo}" in ended.out and "--fix" not in ended.out
     assert "WRONG a commit of a path that another agent holds went through: the guard does not run" in ended.out
     _clean(repo, box)
 
@@ -120,6 +120,7 @@ def test_open_files_are_named_with_the_command_that_closes_them(repo: Path, box:
     ended = box.synapse("doctor")
     assert ended.code == 1
     assert f"chmod 600 {journal}" in ended.out
+    assert ended.out.endswith("1 to mend: synapse-git doctor --fix\n")
 
 
 def test_the_proof_stays_out_of_the_log(repo: Path, box: Box) -> None:
@@ -159,7 +160,7 @@ def test_no_hub_is_the_first_thing_to_mend(box: Box) -> None:
     ended = box.synapse("doctor")
     assert ended.code == 1
     assert "no hub that grants" in ended.out
-    assert "1 to mend" in ended.out
+    assert ended.out.endswith("1 to mend\n"), "--fix cannot move what is in the way"
 
 
 def test_an_inherited_override_does_not_spoil_the_proof(repo: Path, box: Box) -> None:

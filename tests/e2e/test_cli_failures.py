@@ -108,12 +108,25 @@ def test_outside_of_a_repository_is_exit_4(box: Box) -> None:
     assert box.synapse("--json", "claim", "src", cwd=box.home).json()["reason"] is None
 
 
+def test_what_an_error_says_to_type_leads_on(box: Box) -> None:
+    """Help of the verb whose option lacks its value, and no error of Python's in the words of ours."""
+    assert "More: synapse-git claim --help" in box.synapse("claim", "-t").err
+    refused = box.synapse("status", env={"SYNAPSE_HUB": "http://127.0.0.1:1"})
+    assert refused.code == 3 and "cannot be read (No such file or directory)" in refused.err
+    refused = box.synapse("status", env={"XDG_STATE_HOME": "/proc/nowhere"})
+    assert refused.code == 3 and "another place for all your shells: XDG_STATE_HOME" in refused.err
+
+
 def test_a_bare_repository_is_exit_4(box: Box) -> None:
     """Where there are no files there is nothing to claim."""
     box.done("git", "init", "-q", "--bare", "bare")
     ended = box.synapse("-C", "bare", "claim", "src")
     assert ended.code == 4
-    assert "bare" in ended.err
+    assert "bare" in ended.err and "git worktree add DIR" in ended.err
+    box.init()
+    box.done("git", "worktree", "add", "-q", "-b", "x", "../a tree", cwd=box.cwd / "repo")
+    inside = box.synapse("install", cwd=box.cwd / "repo/.git")
+    assert f"cd {box.cwd}/repo or '{box.cwd}/a tree'" in inside.err
 
 
 def test_inherited_git_variables_are_ignored(box: Box) -> None:
