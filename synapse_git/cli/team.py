@@ -162,7 +162,7 @@ def leave(call: Call) -> int:
     output.result(f"this hub has no part in {told['namespace']} any more{ended}{free}")
     if not told["told"]:
         output.message(
-            f"note: {told['owner']} could not be told and still counts with this hub. Type there: "
+            f"note: {told['owner']} could not be told. Unless it has put this hub out already, type there: "
             f"synapse-git team remove {phrase.shell(told['namespace'])} {phrase.shell(told['id'])}"
         )
     return 0

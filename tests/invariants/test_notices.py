@@ -9,7 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from synapse_git.constants import HUB_AGENT, MAX_MAILBOX_NOTICES, NOTICE_COALESCE_SECONDS
+from synapse_git.constants import (
+    HUB_AGENT,
+    MAX_MAILBOX_NOTICES,
+    NOTICE_COALESCE_SECONDS,
+    REVOCATION_SECONDS,
+)
 from synapse_hub.core import mail, messages
 from synapse_hub.core.commands.claims import ExpireDue, HandOff, ReleaseClaim, SaveCheckpoint
 from synapse_hub.core.commands.guard import RecordDenial, RecordForeignEdit, RecordOverride, RegisterWorktree
@@ -104,6 +109,17 @@ def test_an_override_names_what_is_held_and_of_what(rig: Rig) -> None:
     held, none = (msgspec.json.decode(one.body) for one in rig.journal._store.replay(0) if "overr" in one.kind)
     assert (held["paths"], held["paths_total"], held["changed_total"]) == (["src/a"], 1, 21)
     assert (len(none["paths"]), none["paths_total"], none["holders"]) == (20, 20, [])
+
+
+def test_what_was_taken_away_does_not_run_out_as_well(rig: Rig) -> None:
+    """It keeps others out for a while yet, which is no lease of its holder's."""
+    rig.answer(take("t1", "b/ben", ("src",), principal="b/uid:1"))
+    rig.answer(ReleaseClaim(agent=HUB_AGENT, namespace="", task_id="t1", force=True, reason_text="b left the team"))
+    rig.clock.at += REVOCATION_SECONDS
+    rig.answer(ExpireDue(tasks=(("", "t1"),)))
+    (text,) = told(rig, "b/ben")
+    assert text.startswith("task t1 (src) was taken away from you, since b left the team. ")
+    assert not rig.hub.state.claims
 
 
 def test_each_task_is_told_with_its_own_paths(rig: Rig) -> None:

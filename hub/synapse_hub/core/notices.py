@@ -195,7 +195,7 @@ def _expiry(state: State, over: Iterable[LeaseExpired], events: Sequence[AnyEven
     for event in over:
         key = (event.namespace, event.task_id)
         claim = state.claims.get(key)
-        if claim is not None and takers.get(key) != event.owner:
+        if claim is not None and not claim.revoked and takers.get(key) != event.owner:
             ended.setdefault(event.owner, []).append(claim)
     for owner, claims in ended.items():
         yield owner, "", _ran_out(state, claims, takers)

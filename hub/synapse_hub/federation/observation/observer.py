@@ -99,6 +99,7 @@ class Observer:
             except (Unreachable, OSError, ValueError) as error:
                 if not observed.trouble:
                     log.warning("the journal of %s cannot be followed: %s", name, error)
+                    self._changed()  # it may have put this hub out
                 observed.trouble = str(error) or type(error).__name__
             observed.following = False
             pause_s = _FIRST_PAUSE_S if observed.heard_at != heard_before else pause_s
