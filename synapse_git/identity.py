@@ -25,8 +25,11 @@ _LOST = (
     "the name under which this worktree acts cannot be read from {}, so nobody can tell whose work this is. "
     "Say it again: synapse-git install --agent NAME"
 )
-# Those by which they say that it is they who run a command, and not which session.
-_MARKS = ("CLAUDECODE", "CODEX_SANDBOX", "CURSOR_AGENT", "GEMINI_CLI", "OPENCODE")
+AGENTS = (
+    *("CLAUDECODE", "CODEX_SANDBOX", "CURSOR_AGENT", "GEMINI_CLI", "OPENCODE"),
+    *(variable for variable, _ in _SESSIONS),
+)
+"""Any of these says that a coding agent runs the command; the shims know them too."""
 SUBAGENT = "/"
 """Stands in a name between an agent and one that works for it."""
 
@@ -68,7 +71,7 @@ def of_session(harness: str, session: str, subagent: str, env: Mapping[str, str]
 
 def by_agent(env: Mapping[str, str]) -> bool:
     """Is it a coding agent that runs this, as far as its surroundings tell, and no person?"""
-    if any(env.get(variable, "").strip() for variable in (*_MARKS, *(variable for variable, _ in _SESSIONS))):
+    if any(env.get(variable, "").strip() for variable in AGENTS):
         return True
     from synapse_git import ancestry
 

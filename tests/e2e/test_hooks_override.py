@@ -18,8 +18,6 @@ import pytest
 from synapse_git.address import address_file
 from synapse_git.cli import statedir
 from synapse_git.constants import HOOK_DEADLINE_SECONDS
-from synapse_git.errors import HubUnreachable
-from synapse_hooks import operation, refusal
 from tests.box import Box
 from tests.hooking import allowed, claim, refused
 
@@ -127,21 +125,6 @@ def test_one_that_can_be_written_nowhere_does_not_count(box: Box, held: Path) ->
     assert "HUB_UNREACHABLE" in ended.err and "Or go ahead" not in ended.err
     found = statedir.examine(box.env)
     assert found and str(box.state / "overrides") in found.what and found.fix
-
-
-@pytest.mark.parametrize("mark", ["CLAUDECODE", "CODEX_SESSION_ID", "CODEX_THREAD_ID", "GEMINI_CLI", "CURSOR_AGENT"])
-def test_an_agent_is_not_told_how_to_override(mark: str) -> None:
-    """That is for people to ask for: an agent hears whom to ask, a person what to type, once."""
-    around = refusal.Circumstances(operation.Operation("commit", "", "git commit …"), b"a\0", b"a\0")
-    nowhere = {"HOME": "/nowhere"}
-    persons, agents, again = (
-        refusal.denied({"reason": "SCOPE_CONFLICT"}, around, env)
-        + refusal.unknown(HubUnreachable("it hangs"), around, env)
-        for env in (nowhere, nowhere | {mark: "1"}, nowhere | WHY)
-    )
-    assert persons.count('on record:  SYNAPSE_OVERRIDE="why" git commit …') == 2
-    assert "SYNAPSE_OVERRIDE" not in agents and agents.count("the person you work for") == 2
-    assert "on record" not in again
 
 
 def test_names_that_are_no_text_are_recorded(box: Box, repo: Path) -> None:

@@ -12,8 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+from synapse_git import identity
 from synapse_git.checkout import Checkout
-from synapse_hooks import gate, process
+from synapse_git.errors import HubUnreachable
+from synapse_hooks import gate, operation, process, refusal
 from synapse_hooks.verdict import Change
 
 
@@ -92,3 +96,18 @@ def test_whose_hooks_a_tool_runs_is_told_through_the_tool(tmp_path: Path) -> Non
         assert (process.of_git(tool, {}), process.of_git(above, {}), above) == (made.pid, made.pid, made.pid)
         made.communicate(b"\n")
     assert process.of_git(os.getpid(), {}) in (os.getpid(), process.of_git(os.getppid(), {}))
+
+
+@pytest.mark.parametrize("mark", identity.AGENTS)
+def test_an_agent_is_not_told_how_to_override(mark: str) -> None:
+    """That is for people to ask for: an agent hears whom to ask, a person what to type, once."""
+    around = refusal.Circumstances(operation.Operation("commit", "", "git commit …"), b"a\0", b"a\0")
+    nowhere = {"HOME": "/nowhere"}
+    persons, agents, again = (
+        refusal.denied({"reason": "SCOPE_CONFLICT"}, around, env)
+        + refusal.unknown(HubUnreachable("it hangs"), around, env)
+        for env in (nowhere, nowhere | {mark: "1"}, nowhere | {"SYNAPSE_OVERRIDE": "it burns"})
+    )
+    assert persons.count('on record:  SYNAPSE_OVERRIDE="why" git commit …') == 2
+    assert "SYNAPSE_OVERRIDE" not in agents and agents.count("the person you work for") == 2
+    assert "on record" not in again

@@ -12,7 +12,7 @@ CHECKOUT = "synapse_git/checkout.py"
 GATE, JUDGED, RUN, VERDICT = (f"{_HOOKS}{name}.py" for name in ("gate", "judged", "run", "verdict"))
 OPERATION, PROCESS = (f"{_HOOKS}{name}.py" for name in ("operation", "process"))
 OUTPUT = "synapse_git/cli/output.py"
-OMISSION, WAIVER = (f"{_HOOKS}{name}.py" for name in ("omission", "waiver"))
+OMISSION, REFUSAL, WAIVER = (f"{_HOOKS}{name}.py" for name in ("omission", "refusal", "waiver"))
 
 BREAKAGES = (
     broken("a hub that is silent is told of the override as well", (GATE, "away=isinstance(refused, HubUnreachable)", "away=False")),
@@ -52,4 +52,7 @@ BREAKAGES = (
     broken("a closed stream takes the answer", (OUTPUT, "    if sys.stdout is None:\n", "    if sys.stdout is sys.stderr:\n")),
     broken("a closed stream has nothing to say", (OUTPUT, "os.open(os.devnull, os.O_RDONLY)", "os.open(os.devnull, os.O_WRONLY)")),
     broken("a hook runs at the top of its checkout", (CHECKOUT, "return os.path.samefile(gitdir.at(cwd), git_dir)", "return True")),
+    broken("an agent is told how to override", (REFUSAL, "if identity.by_agent(env):", "if not identity:")),
+    broken("an override that did not count is advised once more", (REFUSAL, "if overriding(env):", "if not overriding:")),
+    broken("an agent is told to take a claim away", ("synapse_git/explain.py", "[] if identity.by_agent(env) else list(", "list(")),
 )  # fmt: skip

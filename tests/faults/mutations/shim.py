@@ -48,6 +48,7 @@ BREAKAGES = (
     broken("a check that failed is a verdict", ('[ $status -eq 0 ] || broken "the check ended with status $status"', ":")),
     broken("a refusal is a failure of the check", ("[ $status -ne 10 ] || refuse", ":")),
     broken("a refusal lets pass", ('>"$record/refused"; } 2>/dev/null ;;\n\tesac\n\texit 1', '>"$record/refused"; } 2>/dev/null ;;\n\tesac\n\texit 0')),
+    broken("an agent is told ways round", ('\t\techo "Or ask the person you work for."\n\t\treturn\n', '\t\techo "Or ask the person you work for."\n')),
     broken("a blank override counts", ("*[![:space:]]*)", "?*)")),
     broken("an override that is written nowhere counts", ("if write_down; then", "if write_down || :; then")),
     broken("what several hooks have to say is said by each", ('[ "$pid $start $about" = "$PPID $since ${1-}" ] && return', "false")),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from synapse_git import identity
 from synapse_hooks import process, shims
 from tests.hooking import script
 from tests.unit.shim.place import CRASHED, NEW, NEXT, OLD, REFUSED, ZERO, Place
@@ -280,7 +281,7 @@ def test_an_override_without_the_program_is_written_down(place: Place) -> None:
         assert "SYNAPSE_OVERRIDE" not in ended.stderr
 
 
-@pytest.mark.parametrize("mark", ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "OPENCODE_SESSION_ID"])
+@pytest.mark.parametrize("mark", identity.AGENTS)
 def test_without_the_program_an_agent_is_not_told_ways_round(place: Place, mark: str) -> None:
     """Neither the override nor how to take the guard out: those are for people."""
     place.python.unlink()
