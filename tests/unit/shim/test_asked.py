@@ -90,7 +90,7 @@ _MAIN = {"HEAD": "ref: refs/heads/main\n"}
         ({"HEAD": "ref:\trefs/heads/other \n"}, True),
         ({"HEAD": "ref: refs/heads/main"}, True),
         ({"HEAD": "ref: refs/heads/.invalid\n"}, True),
-        ({"HEAD": "-> refs/heads/other"}, True),
+        ({"HEAD": "-> refs/heads/other", "refs/heads/other": f"{OLD}\n"}, True),
         (_MAIN | {"refs/heads/main": "ref: refs/heads/other\n"}, True),
         (_MAIN | {"refs/heads/main": "-> other"}, True),
         (_MAIN | {"worktrees/w/HEAD": "ref: refs/heads/other\n"}, True),
