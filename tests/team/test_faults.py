@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -154,6 +155,27 @@ def test_inv_ck_2_what_was_recorded_or_altered_is_worth_nothing(between: tuple[H
     a.done("synapse-git", "hub", "start")
     assert told(b, request) == "EXPIRED"
     assert granted(a, "login") == before and not granted(a, "other")
+
+
+@pytest.mark.skipif(not LONG, reason="seconds: SYNAPSE_FAULTS=long")
+def test_inv_mh_1_an_owner_from_a_plain_copy_grants_nothing_twice(between: tuple[Host, Host, Proxy]) -> None:
+    """Its agents are refused what it has forgotten that another holds, until a person says how to go on."""
+    a, b, _ = between
+    a.stop_hub()
+    shutil.copytree(a.state, a.home / "copy")
+    a.done("synapse-git", "hub", "start")
+    until(lambda: b.synapse("claim", "src/a.py", "-t", "login", agent="ben").code == 0)
+    a.stop_hub()
+    shutil.rmtree(a.state)
+    shutil.copytree(a.home / "copy", a.state)
+    refused = a.synapse("claim", "src", agent="ana")
+    assert refused.code == 3 and "b heard of its event" in refused.text and "hub import" in refused.text, refused.text
+    assert b.synapse("claim", "docs", agent="ben").code == 3 and a.commit("src/a.py", "ana").code == 1
+    assert "put back to an earlier day" in a.synapse("team", "status").out
+    a.stop_hub()
+    a.done("synapse-git", "hub", "import")
+    assert a.synapse("claim", "src", agent="ana").code == 0
+    until(lambda: "task login (src/a.py) is not yours any more, says a" in b.synapse("inbox", agent="ben").out, 30.0)
 
 
 def test_another_certificate_is_not_the_owner(between: tuple[Host, Host, Proxy]) -> None:

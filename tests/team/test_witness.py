@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from synapse_hub.federation.link import Link
+from synapse_hub.federation.link import Link, Unreachable
 from synapse_hub.federation.refresh import Refresher
 from synapse_hub.federation.witness import Witness
 from synapse_hub.hub import Hub
@@ -66,6 +66,9 @@ def test_inv_mh_1_what_was_put_back_grants_nothing_until_it_begins_anew(tmp_path
                 _refused(await team.b.claim("more", "lib"))
                 _refused(await owner.claim("mine", "src", agent="ana"))
                 assert owner.rig.answer(take("t", "ana", ("src",)))["task_id"] == "t"  # what concerns no team goes on
+                with pytest.raises(Unreachable, match="JOURNAL_UNAVAILABLE"):
+                    await _refresh(team.b)  # what it does not list is not taken for over
+                assert len(team.b.rig.hub.state.team.receipts) == 2
             with started(earlier, team) as owner:
                 _refused(await owner.claim("mine", "src", agent="ana"))
             assert restart.restart(str(earlier), "")["incarnation"] == 2
