@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 _NAME = "judged"
 _INDEX = "judged-index"
-# What the shims keep of one Git process: which directory of hooks is displaced, that its commit was refused, and which
-# index a hook of others' was given.
+# What the shims keep of one Git process: which directory of hooks is displaced, that its commit was refused, what was
+# said to it, and which index a hook of others' was given.
 _GIVEN = "given"
-_SHIMS = ("displaced", "refused", _GIVEN)
+_SHIMS = ("displaced", "refused", "told", _GIVEN)
 OVERRIDDEN, HELD = "overridden", "held"
 """Files beside these: see `waiver` and `omission`."""
 SETTLE = "settle"

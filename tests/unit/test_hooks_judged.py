@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -210,10 +211,14 @@ def test_the_state_directory_is_private(place: Place) -> None:
 
 
 def test_forgetting_leaves_nothing(place: Place) -> None:
-    """Taking the guard away removes record and pin of the index."""
+    """Taking the guard away removes record and pin of the index, and all that shims note but what is for people."""
     place.pinned().write(math.inf)
+    noted = re.findall(r'>"\$record/(\w+)"', shims.text("pre-commit").decode())
+    assert {"told", "unchecked"} < set(noted)
+    for name in noted:
+        (place.git_dir / "synapse" / name).touch()
     judged.forget(str(place.git_dir))
-    assert os.listdir(place.git_dir / "synapse") == []
+    assert os.listdir(place.git_dir / "synapse") == ["unchecked"]
 
 
 def test_both_ways_of_telling_a_start_differ_between_processes() -> None:
