@@ -253,6 +253,8 @@ def around_hook(cwd: str, env: Mapping[str, str]) -> Checkout:
     """
     git_dir = gitdir.of_hook(cwd, env)
     root = cwd if _is_top(cwd, git_dir, env) else work_tree(git_dir, env)
+    if root == git_dir and env.get("GIT_WORK_TREE"):
+        root = cwd  # files that no setting of the repository's names
     checkout = Checkout(root, git_dir, gitdir.shared_of_hook(git_dir, env), {})
     checkout.state = address.state_dir(env)
     return _placed(checkout, env)
@@ -265,7 +267,7 @@ def _is_top(cwd: str, git_dir: str, env: Mapping[str, str]) -> bool:
     """
     if git_dir == os.path.normpath(cwd):
         return False
-    if "GIT_DIR" not in env or env.get("GIT_WORK_TREE"):
+    if "GIT_DIR" not in env:
         return True
     try:
         return os.path.samefile(gitdir.at(cwd), git_dir)

@@ -81,7 +81,9 @@ def test_a_submodule_s_paths_are_the_superproject_s(box: Box, top: Path) -> None
     assert outside.locate("libs/one/src/a.py", str(top)) == inside.locate("src/a.py", str(inner)) == "libs/one/src/a.py"
     git_dir = top / ".git/modules/libs/one"
     told = box.env | {"GIT_DIR": str(git_dir)}
-    for cwd, env in ((inner, box.env), (inner, told), (git_dir, told), (git_dir / "refs", told), (box.home, told)):
+    both = told | {"GIT_WORK_TREE": str(inner)}
+    places = ((inner, box.env), (inner, told), (git_dir, told), (git_dir / "refs", told), (box.home, told))
+    for cwd, env in (*places, (inner, both), (box.home, both)):
         hook = checkout.around_hook(str(cwd), env)
         assert hook.tree() == inside.tree() and hook.spell("src/a.py") == "libs/one/src/a.py", cwd
 

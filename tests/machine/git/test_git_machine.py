@@ -121,15 +121,19 @@ class GitMachine(Checkouts):
         clash=clashes,
         path=files,
         kind=st.sampled_from(KINDS),
-        ref=st.sampled_from(["HEAD", "branch", "from there"]),
+        ref=st.sampled_from(["HEAD", "branch", "from there", "its HEAD from there", "from nowhere"]),
     )
     def plumb(self, who: Actor, clash: str, path: str, kind: str, ref: str) -> None:
-        """A commit made by hand, put where a checkout stands, from here, from the other, or instead of the last."""
+        """A commit made by hand, put where a checkout stands, from wherever, or instead of the last."""
         self._clash(clash)
         made, due = self._commit_by_hand(who, path, kind, "HEAD~1" if ref == "HEAD" else "HEAD")
-        where = self.roots[who.other] if ref == "from there" else None
-        name = "HEAD" if ref == "HEAD" else f"refs/heads/{who.place}"
-        self.perform(who, "update-ref", name, made, due=due, cwd=where)
+        git_dir = self.oracle.ask(who.place, "rev-parse", "--absolute-git-dir")[0]
+        linked = os.path.basename(git_dir) if os.path.basename(os.path.dirname(git_dir)) == "worktrees" else ""
+        its_head = f"worktrees/{linked}/HEAD" if linked else "main-worktree/HEAD"
+        name = {"HEAD": "HEAD", "its HEAD from there": its_head}.get(ref, f"refs/heads/{who.place}")
+        where = self.box.home if ref == "from nowhere" else self.roots[who.other] if ref.endswith("there") else None
+        given = ["--git-dir", git_dir] if ref == "from nowhere" else []
+        self.perform(who, *given, "update-ref", name, made, due=due, cwd=where)
         self.tidy(who.place)
 
     @rule(who=actors, swapped=st.booleans())
