@@ -47,7 +47,7 @@ def take(call: Call) -> int:
     output.result(f"incarnation {done['incarnation']} of the journal goes on from event {done['events']}")
     output.result(f"what was there before is kept in {done['kept']}")
     if done["detail"]:
-        output.message(f"not all of it was intact: {done['detail']}")
+        output.message(f"not all of it was intact: {done['detail']}. Whoever held something then claims it again")
     if not done["same_hub"]:
         output.message(
             "the hub has a new id, since nobody can tell the old one. In each repository: synapse-git install"
