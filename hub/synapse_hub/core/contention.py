@@ -58,7 +58,9 @@ def besides(state: State, claim: Claim, paths: tuple[str, ...], now: float) -> l
     """
     found: list[Conflict] = []
     for tree in [""] if claim.worktree else _checkouts(state, claim.namespace):
-        found += in_the_way(state, claim.owner, claim.namespace, tree, paths, now)[0]
+        # Of most projects nothing is claimed in the shared tree, and every claim comes by here.
+        if tree_key(claim.namespace, tree) in state.trees:
+            found += in_the_way(state, claim.owner, claim.namespace, tree, paths, now)[0]
     return [one for one in found if not _related(one.claim.owner, claim.owner)][:MAX_NAMED_CONFLICTS]
 
 
