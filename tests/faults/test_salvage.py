@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ import pytest
 from synapse_hub.journal import archive, restart
 from synapse_hub.journal.archive import ArchiveError
 from synapse_hub.journal.journal import Journal, JournalBroken
+from synapse_hub.journal.snapshot import capture
 from tests.faults.test_damage import DB, MARK, WAL, Copies, cut, flip
 from tests.hub.desk import running, take
 
@@ -97,6 +100,21 @@ def test_a_copy_that_was_put_aside_is_gone_on_from(tmp_path: Path) -> None:
     remove(DB)(home)
     done = restart.restart(str(home), "")
     assert f"first {LAST} events come from" in done["detail"] and f"events {LAST + 1} to " in done["detail"]
+    with running(home) as rig:
+        assert len(rig.hub.state.claims) == LAST
+
+
+def test_a_snapshot_behind_the_damage_is_gone_on_from(tmp_path: Path) -> None:
+    """No claim is lost then, only what the rows before it tell beyond that."""
+    home = tmp_path / "home"
+    filled(home)
+    journal = Journal(str(home))
+    journal.keep(capture(journal.replay(), journal.head))
+    journal.close()
+    with closing(sqlite3.connect(home / DB)) as connection, connection:
+        connection.execute("DELETE FROM events WHERE seq = 2")
+    done = restart.restart(str(home), "")
+    assert "event 2 is missing" in done["detail"] and "lost" not in done["detail"]
     with running(home) as rig:
         assert len(rig.hub.state.claims) == LAST
 

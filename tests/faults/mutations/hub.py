@@ -75,6 +75,7 @@ BREAKAGES = (
     broken("an import goes below our epochs", (RESTART, "epoch=max([found.state.epoch, *(one.epoch for one in known)])", "epoch=found.state.epoch")),
     broken("an import makes another hub", (RESTART, 'return kept_id(directory) or (known[0].hub_id if known else "")', 'return ""')),
     broken("a backup is another hub's for ever", (RESTART, "return mark.hub_id if mark.epoch or theirs is None else theirs.hub_id", "return mark.hub_id")),
+    broken("a snapshot behind a damage is passed over", ("hub/synapse_hub/journal/intact.py", "        bases = _whole(connection)\n", "        bases = []\n")),
     broken("copies that were put aside are passed over", ("hub/synapse_hub/journal/salvage.py", "if found.state.seq > best.intact.state.seq:", "if False:")),
     broken("a journal that is no database is only an error", (JOURNAL, "except Damaged as error:", "except () as error:")),
     broken("an altered export is imported", (ARCHIVE, "if trailer.sha256 != digest.hexdigest() or", "if")),
