@@ -76,6 +76,8 @@ class Patrol:
         # Directories that came lately, and when: what is in them came with them, however old it is.
         self._arrivals: dict[bytes, float] = {}
         self._doubts = Doubts()
+        # What a hook before a commit has put aside, and how it was seen before.
+        self._aside: dict[bytes, Mark] = {}
         self._look_due = 0.0
         self._look_ended = 0.0
         self._look_cost_s = 0.0
@@ -203,6 +205,7 @@ class Patrol:
                 self._doubts.add(edit.path, time.monotonic())
             else:
                 self._doubts.drop(edit.path)
+                self._aside.pop(edit.path, None)
                 self._conclude(edit, seen, moment)
         self._restore.forget(path for path in suspicious if path not in self._doubts)
 
@@ -247,15 +250,23 @@ class Patrol:
         if not aside or not attempt.under_way(os.fsdecode(self._root)):
             return paths
         for path in aside:
+            self._aside.setdefault(path, self._restore.former(path))
             self._doubts.put_off(path, time.monotonic())
         return [path for path in paths if path not in aside]
 
+    def _is_as_before(self, path: bytes) -> bool:
+        """Has the hook brought back what it put aside? Times are new then, so mode and size have to do."""
+        shape = self._aside.pop(path, ())[1:3]
+        return bool(shape) and shape == self._look(path)[0][1:3]
+
     def _loses(self, path: bytes) -> bool:
         """Was there work of its holder's before?"""
-        return self._restore.unfinished(path) and path not in self._strange
+        return bool(self._restore.former(path)) and path not in self._strange
 
     def _harmless(self, path: bytes, came: str) -> bool:
         """Did Git write it without any work of its holder's being lost? ``came``: where it comes from."""
+        if self._is_as_before(path) and came != origin.BACK:
+            return True
         if came == origin.MOVED:
             self._strange.add(path)
         elif came == origin.BACK:

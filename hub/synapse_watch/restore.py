@@ -36,8 +36,8 @@ class Restore:
         self._report = report
         self._kept = Kept(here.git_dir)
         self._writes = Writes(os.fsencode(here.root))
-        # How each file was seen before the change that is being looked into, and its count by then.
-        self._before: dict[bytes, tuple[Mark | None, Count | None]] = {}
+        # How each file was seen before what is being looked into began, and before the one change of it with its count.
+        self._before: dict[bytes, tuple[Mark | None, Mark | None, Count | None]] = {}
         self._counted: dict[bytes, Count] = {}
         self.wanted = False
 
@@ -65,17 +65,19 @@ class Restore:
 
     def before(self, path: bytes, mark: Mark | None, count: Count) -> None:
         """Take note of how a file was seen last, now that it has changed; ``count``: of before it was looked at now."""
-        muddled = path in self._before
-        self._before[path] = (_MUDDLED, None) if muddled else (mark, self._counted.get(path))
+        if path in self._before:
+            self._before[path] = (self._before[path][0], _MUDDLED, None)
+        else:
+            self._before[path] = (mark, mark, self._counted.get(path))
         self._counted[path] = count
 
     def missed(self, path: bytes) -> None:
         """It has changed without an event that told of it, so perhaps more than once."""
-        self._before[path] = (_MUDDLED, None)
+        self._before[path] = (_MUDDLED, _MUDDLED, None)
 
-    def unfinished(self, path: bytes) -> bool:
-        """Was something else than what Git has seen there before the change that is being looked into?"""
-        return bool(self._before.get(path, (None,))[0])
+    def former(self, path: bytes) -> Mark:
+        """How a file was seen before what is being looked into began, () where it was as Git has it."""
+        return self._before.get(path, (None,))[0] or ()
 
     def approve(self, path: bytes, owner: str, seen: Content | None) -> None:
         """The change is its holder's: what to come back to. ``seen``: what was judged, if it was read."""
@@ -98,7 +100,7 @@ class Restore:
 
         ``moment``: `Truth.moment` when ``seen`` was judged.
         """
-        before, since = self._before.pop(edit.path, (_MUDDLED, None))
+        _, before, since = self._before.pop(edit.path, (_MUDDLED, _MUDDLED, None))
         why = ""
         try:
             if self.wanted and edit.by == "agent":
