@@ -85,13 +85,13 @@ def test_with_the_hub_away_a_warning_can_be_enough(box: Box, repo: Path) -> None
     _set(box, "hubDown", "warn")
     box.write("src/b.py")
     refused(box.git("commit", "-qam", "x", agent="ana"), "src/b.py")
+    box.stop_hub()
     ended = allowed(box.git("commit", "-qam", "x", agent="ana", env=AWAY))
     assert "HUB_UNREACHABLE" in ended.err
     assert "Nobody judged this change" in ended.err
     document = json.loads(sorted((box.state / "overrides").iterdir())[0].read_text())
     assert (document["agent"], document["paths"]) == ("ana", ["src/b.py"])
     assert "synapse.guard.hubDown = warn" in document["reason_text"]
-    box.stop_hub()
     allowed(box.synapse("hub", "start"))
     assert "synapse.guard.hubDown = warn" in box.done("synapse-git", "log")
 

@@ -15,7 +15,7 @@ import pytest
 
 from synapse_hooks import shims
 from tests.box import Box
-from tests.hooking import allowed, claim, log, refused, script
+from tests.hooking import GIT, allowed, claim, log, refused, script
 
 
 @pytest.fixture
@@ -216,7 +216,8 @@ def test_an_override_without_the_program_is_written_down_once_and_put_on_record(
     box.done("git", "add", ".")
     claim(box, "bob", "ta\tb é", task="t2")
     ended = allowed(box.git("commit", "-qm", "x", agent="ana", env={"SYNAPSE_OVERRIDE": "why " * 5000}))
-    assert len(ended.err.splitlines()) == 3
+    # What newer Git finds in its configuration still judges, and says that it was overridden.
+    assert len(ended.err.splitlines()) == (4 if GIT >= (2, 54) else 3)
     assert "let through by SYNAPSE_OVERRIDE" in ended.err
     unchecked = held / ".git/synapse/unchecked"
     (line,) = unchecked.read_text().splitlines()
