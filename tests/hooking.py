@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from synapse_hooks import configured, shims
+from synapse_hooks.setup import configured, shims
 from tests.box import Box, Result
 
 GIT = tuple(map(int, subprocess.check_output(["git", "version"], text=True).split()[2].split(".")[:2]))

@@ -11,7 +11,8 @@ import os
 import sys
 
 from synapse_git.errors import EXIT_BUG, EXIT_REFUSED, SynapseError, UsageError
-from synapse_hooks import edge, installation, standing
+from synapse_hooks import edge
+from synapse_hooks.setup import installation, standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -37,9 +37,9 @@ from synapse_hub.journal.store import StoreError
 from synapse_hub.lookout import Lookout
 from synapse_hub.web.app import make_app
 from synapse_hub.web.desk import Desk
-from synapse_hub.web.listening import Listening
-from synapse_hub.web.server import serve
-from synapse_hub.web.socket import SocketUnavailable, announce, bind, remove
+from synapse_hub.web.doors.listening import Listening
+from synapse_hub.web.doors.server import serve
+from synapse_hub.web.doors.socket import SocketUnavailable, announce, bind, remove
 
 # How long to wait for a hub that is on its way out.
 _TAKEOVER_S = 4.0

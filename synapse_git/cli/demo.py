@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from synapse_git.cli import output, scratch
+from synapse_git.cli import output
+from synapse_git.cli.health import scratch
 from synapse_git.cli.verb import Verb
 from synapse_git.errors import EXIT_REFUSED, SynapseError
 

@@ -8,8 +8,9 @@ import stat
 import sys
 
 from synapse_git import address, client, ending, exchange, git, starter
-from synapse_git.cli import checkup, guard, output, register, sandbox, statedir, worktrees
-from synapse_git.cli.finding import Finding
+from synapse_git.cli import guard, output, register, worktrees
+from synapse_git.cli.health import checkup, sandbox, statedir
+from synapse_git.cli.health.finding import Finding
 from synapse_git.cli.verb import Option, Verb
 from synapse_git.errors import EXIT_REFUSED, AnotherHub, CheckoutError, SynapseError
 
@@ -49,7 +50,7 @@ def _fixed(call: Call) -> Iterator[str]:
     """With ``--fix``: what was mended before the examination, told as it happens."""
     if not call.flag("fix"):
         return
-    from synapse_git.cli import repair
+    from synapse_git.cli.health import repair
 
     for done in repair.mend(call):
         if not call.json:
@@ -172,7 +173,7 @@ def _nowhere(call: Call) -> Finding:
 
 
 def _proof(call: Call, here: Checkout | None) -> Finding:
-    from synapse_git.cli import probe
+    from synapse_git.cli.health import probe
 
     where = f"a scratch worktree of {here.root}" if here else "a scratch repository"
     wrong, mend = probe.attempt(call, here)

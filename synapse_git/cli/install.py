@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from synapse_git import address, binding, client, identity, scope
-from synapse_git.cli import arbitration, guard, output, phrase, register, remains, submodules, unchecked, worktrees
+from synapse_git.cli import arbitration, guard, output, phrase, register, remains, submodules, worktrees
+from synapse_git.cli.health import unchecked
 from synapse_git.cli.verb import Verb
 from synapse_git.errors import AnotherHub, CheckoutError, HubUnreachable, Refused, SynapseError
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from synapse_hooks import shims
+from synapse_hooks.setup import shims
 from tests.bench.measure import Action, Row, medians, process
 from tests.box import Box
 from tests.hooking import script

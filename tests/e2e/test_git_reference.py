@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from synapse_hooks import installation, shims
+from synapse_hooks.setup import installation, shims
 from tests.box import Box, Result
 from tests.hooking import GIT, SAYS_LESS, count_starts, log
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from synapse_git.address import address_file
-from synapse_git.cli import statedir
+from synapse_git.cli.health import statedir
 from synapse_git.constants import HOOK_DEADLINE_SECONDS
 from tests.box import Box
 from tests.hooking import allowed, claim, refused

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from synapse_hooks import shims
+from synapse_hooks.setup import shims
 from tests.box import Box
 from tests.hooking import GIT, allowed, claim, log, refused, script
 
@@ -196,7 +196,7 @@ def _break(repo: Path, old: bytes, new: bytes) -> None:
 @pytest.mark.parametrize("what", ["python", "launch"])
 def test_a_program_that_is_gone_is_named(box: Box, held: Path, what: str) -> None:
     """A deleted environment refuses in words, with the repair, and without a stack trace."""
-    launch = Path(shims.__file__).parent / "launch.py"
+    launch = Path(shims.__file__).parent.parent / "launch.py"
     gone = os.fsencode(shims.interpreter() if what == "python" else launch)
     _break(held, gone, b"/gone/away")
     for command in (["commit", "-qm", "x", "src/a.py"], ["update-ref", "HEAD", _loose_commit(box)]):
@@ -262,7 +262,7 @@ def test_an_interpreter_that_does_not_start_is_named(box: Box, held: Path) -> No
 
 def test_a_bug_is_one_line_and_a_log(box: Box, held: Path, tmp_path: Path) -> None:
     """An unexpected error refuses, says so in a line, and keeps the details for whoever mends it."""
-    source = Path(shims.__file__).parent
+    source = Path(shims.__file__).parent.parent
     copy = tmp_path / "copy"
     shutil.copytree(source, copy / "synapse_hooks", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(source.parent.parent / "synapse_git", copy / "synapse_git")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from synapse_hooks import beside, shims
+from synapse_hooks.setup import beside, shims
 from tests.box import Box
 from tests.hooking import act, log, picture, run, script
 

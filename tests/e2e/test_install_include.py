@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from synapse_hooks import shims
+from synapse_hooks.setup import shims
 from tests.box import Box
 from tests.hooking import act, allowed, claim, log, picture, refused, run, script
 

@@ -23,13 +23,13 @@ from tests.faults.served import Served, ask
 from tests.faults.tree import breakage
 
 MEGABYTE = 1024
-PROTOCOL = "hub/synapse_hub/web/protocol.py"
+PROTOCOL = "hub/synapse_hub/web/doors/protocol.py"
 NO_DEADLINES = breakage(
     "no deadlines",
     (PROTOCOL, "self._deadline = self.loop.call_later(seconds, self._late)", "self._deadline = None"),
 )
 
-SPINNING = breakage("spins", ("hub/synapse_hub/web/server.py", 'loop="uvloop"', 'loop="asyncio"'))
+SPINNING = breakage("spins", ("hub/synapse_hub/web/doors/server.py", 'loop="uvloop"', 'loop="asyncio"'))
 
 
 def memory(pid: int, what: str = "VmRSS") -> int:

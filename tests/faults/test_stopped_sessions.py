@@ -21,7 +21,7 @@ from tests.faults.served import JSON, Served
 from tests.faults.tree import Breakage, breakage
 
 CONSTANTS = "synapse_git/constants.py"
-SERVER, SESSION = "hub/synapse_hub/web/server.py", "hub/synapse_hub/web/session/protocol.py"
+SERVER, SESSION = "hub/synapse_hub/web/doors/server.py", "hub/synapse_hub/web/session/protocol.py"
 BRISK = breakage(
     "signs of life are wanted every second",
     (CONSTANTS, "SESSION_PING_SECONDS = 20.0", "SESSION_PING_SECONDS = 0.5"),

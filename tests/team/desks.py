@@ -21,8 +21,8 @@ from synapse_hub.federation.team import Team
 from synapse_hub.hubfile import HubFile, Namespace, Peer
 from synapse_hub.web.app import make_app
 from synapse_hub.web.desk import PEER, Desk
-from synapse_hub.web.listening import PEER_ROUTES
-from synapse_hub.web.signed import Signed
+from synapse_hub.web.doors.listening import PEER_ROUTES
+from synapse_hub.web.doors.signed import Signed
 from tests.hub.desk import FakeClock, Rig, running
 
 NAMESPACE = "acme/api"

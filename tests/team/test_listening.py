@@ -14,7 +14,7 @@ from synapse_hub.federation.team import Team
 from synapse_hub.hubfile import HubFile, Place
 from synapse_hub.web.app import make_app
 from synapse_hub.web.desk import Desk
-from synapse_hub.web.listening import Listening
+from synapse_hub.web.doors.listening import Listening
 from tests.hub.desk import FakeClock, Rig, running
 
 

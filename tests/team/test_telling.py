@@ -26,7 +26,7 @@ from synapse_hub.federation.team import Team
 from synapse_hub.hubfile import HubFile, Namespace, Peer
 from synapse_hub.journal import sqlite
 from synapse_hub.web.desk import Desk
-from synapse_hub.web.following import Telling
+from synapse_hub.web.team.following import Telling
 from tests.hub.desk import Rig, give, running, take
 
 SHARED = "acme/api"

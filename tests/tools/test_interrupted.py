@@ -14,7 +14,7 @@ from tests.faults import scale, tree
 # Acts again and again, each time killed some lines later in the code that does it; then takes all out again.
 VICTIM = """
 import json, os, shutil, signal, sys
-from synapse_hooks import whole
+from synapse_hooks.setup import whole
 from synapse_hooks.tools import configuration, launcher
 from synapse_hooks.tools.configuration import Configuration
 scratch, act, name, before, step = sys.argv[1:]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synapse_git.errors import CheckoutError
-from synapse_hooks import configfile, configured, include, whole
+from synapse_hooks.setup import configfile, configured, include, whole
 
 ENV = {"HOME": "/home/ana", "XDG_DATA_HOME": '/home/ana/with "quotes" \\ and more'}
 LINES = st.sampled_from(

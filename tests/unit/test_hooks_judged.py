@@ -15,8 +15,9 @@ import pytest
 
 from synapse_git import address
 from synapse_git.checkout import Checkout
-from synapse_hooks import judged, process, shims
+from synapse_hooks import judged, process
 from synapse_hooks.run import Run
+from synapse_hooks.setup import shims
 
 NAMESPACE, TREE = "local:5", "wt:7"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from synapse_hooks import shims
+from synapse_hooks.setup import shims
 
 SHELLS = [shell for shell in (["dash"], ["bash", "--posix"], ["busybox", "sh"], ["sh"]) if shutil.which(shell[0])]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from synapse_git import equipment
 from synapse_git.errors import CheckoutError
-from synapse_hooks import whole
+from synapse_hooks.setup import whole
 from synapse_hooks.tools import hook, inline, launcher
 from synapse_hooks.tools.entries import Entries
 from synapse_hooks.tools.inline import Inline

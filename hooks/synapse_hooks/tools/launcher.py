@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from synapse_git import equipment
-from synapse_hooks import shims, whole
+from synapse_hooks.setup import shims, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

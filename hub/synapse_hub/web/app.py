@@ -20,11 +20,9 @@ from synapse_git.protocol.body import PROBLEM_TYPE
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.federation.names import retold
 from synapse_hub.web import (
-    admission,
     answer,
     board,
     claims,
-    departure,
     edits,
     events,
     guard,
@@ -32,11 +30,7 @@ from synapse_hub.web import (
     messages,
     metrics,
     names,
-    observed,
     overrides,
-    receipts,
-    team,
-    transfer,
     watch,
     worktrees,
 )
@@ -44,6 +38,8 @@ from synapse_hub.web.acquaintance import UNMET, renamed
 from synapse_hub.web.desk import Desk, Rejected, asker, header
 from synapse_hub.web.party import peer, spoken
 from synapse_hub.web.session import conversation
+from synapse_hub.web.team import admission, departure, observed, receipts, transfer
+from synapse_hub.web.team import ownership as team
 
 Handler = Callable[[Desk, Request], Awaitable[Response]]
 

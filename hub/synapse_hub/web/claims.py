@@ -46,9 +46,9 @@ from synapse_hub.web import answer
 from synapse_hub.web.acquaintance import stranger
 from synapse_hub.web.closing import closing, known
 from synapse_hub.web.desk import Desk, Rejected, label, read, remark, session, task_name
-from synapse_hub.web.errand import Errand, extended, forwarded
 from synapse_hub.web.key import keyed
 from synapse_hub.web.party import in_order, named, owner, peer, principal, recipient
+from synapse_hub.web.team.errand import Errand, extended, forwarded
 
 _DEFAULT_PAGE = 100
 _LARGEST_PAGE = 1000

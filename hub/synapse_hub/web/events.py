@@ -14,10 +14,10 @@ from starlette.responses import Response, StreamingResponse
 from synapse_git.constants import WIRE_PROTOCOL_VERSION
 from synapse_hub.journal.record import Record
 from synapse_hub.journal.sqlite import open_reader, read
-from synapse_hub.web import following
 from synapse_hub.web.desk import Desk, Rejected
 from synapse_hub.web.party import peer
-from synapse_hub.web.receipts import hear
+from synapse_hub.web.team import following
+from synapse_hub.web.team.receipts import hear
 
 _PAGE = 500
 # A comment this often keeps connections alive and finds the dead ones, in seconds.

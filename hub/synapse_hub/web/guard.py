@@ -20,10 +20,10 @@ from synapse_hub.core.commands.claims import ClaimEdit, ExtendLeases
 from synapse_hub.core.guard import Question, Verdict
 from synapse_hub.core.outcome import Decided
 from synapse_hub.web import answer
-from synapse_hub.web.abroad import Abroad
 from synapse_hub.web.desk import Desk, Rejected, label, read, read_capped, session
 from synapse_hub.web.edits import intend
 from synapse_hub.web.party import named, owner, principal
+from synapse_hub.web.team.abroad import Abroad
 
 _ACTIONS = ("edit", "commit", "merge", "push", "ref")
 _UNCLAIMED = ("allow", "warn", "refuse")

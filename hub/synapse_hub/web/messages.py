@@ -17,8 +17,8 @@ from synapse_hub.core.outcome import Refusal
 from synapse_hub.web import answer
 from synapse_hub.web.acquaintance import stranger
 from synapse_hub.web.desk import Desk, Rejected, admit, agent_name, header, label, read, session
-from synapse_hub.web.errand import handed_on
 from synapse_hub.web.party import named, peer, recipient
+from synapse_hub.web.team.errand import handed_on
 
 _DIGITS = 18
 

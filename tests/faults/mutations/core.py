@@ -130,7 +130,7 @@ BREAKAGES = (
     broken("whoever is connected may be gone", (ABSENCE, "if claim.owner in state.names.live:", "if not claim.owner:")),
     broken("work after a session ended is none", (ABSENCE, "if disconnected and disconnected[0] >= moved_at:", "if disconnected:")),
     broken("the guard's denials flood the journal", (GUARD, "return Decided([] if state.denied_lately(event) else [event], {})", "return Decided([event], {})")),
-    broken("a lock that a killed run left stays", ("hooks/synapse_hooks/configfile.py", "for one in (draft, target)):", "for one in ()):")),
+    broken("a lock that a killed run left stays", ("hooks/synapse_hooks/setup/configfile.py", "for one in (draft, target)):", "for one in ()):")),
     broken("any hub is believed", (BINDING, "        return env\n    led = ", "        return env\n    return env\n    led = ")),
     broken("a hub out of reach is replaced", (BINDING, "        raise AnotherHub(_stranded(env, bound, f\"cannot be reached", "        return env\n        raise AnotherHub(_stranded(env, bound, f\"cannot be reached")),
     broken("whoever stands in the place of a lost hub is believed", (BINDING, '{**env, "SYNAPSE_HUB_ID": bound.hub_id}', "{**env}")),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from tests.faults.tree import Breakage, breakage
 
-SHIM = "hooks/synapse_hooks/shim.sh"
+SHIM = "hooks/synapse_hooks/setup/shim.sh"
 _HOOKS = ("pre-commit", "prepare-commit-msg", "pre-merge-commit", "pre-applypatch")
 _JUDGING = f"{' | '.join(_HOOKS)}) moment=index"
 

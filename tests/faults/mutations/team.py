@@ -61,7 +61,17 @@ TIDINGS, VIEW = (f"hub/synapse_hub/federation/observation/{name}.py" for name in
 RESTART, SNAPSHOT = (f"hub/synapse_hub/journal/{name}.py" for name in ("restart", "snapshot"))
 APP, DEPARTURE, FOLLOWING, KEY, LISTENING, PARTY, RELOCATION, SIGNED, TEAM_ROUTES = (
     f"hub/synapse_hub/web/{name}.py"
-    for name in ("app", "departure", "following", "key", "listening", "party", "relocation", "signed", "team")
+    for name in (
+        "app",
+        "team/departure",
+        "team/following",
+        "key",
+        "doors/listening",
+        "party",
+        "relocation",
+        "doors/signed",
+        "team/ownership",
+    )
 )
 
 BREAKAGES = (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from synapse_hooks import shims
+from synapse_hooks.setup import shims
 from tests.unit.shim.place import Place
 
 

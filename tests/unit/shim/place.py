@@ -6,7 +6,8 @@ import os
 import subprocess
 from pathlib import Path
 
-from synapse_hooks import process, shims
+from synapse_hooks import process
+from synapse_hooks.setup import shims
 from tests.hooking import script
 
 OLD, NEW, ZERO = "1" * 40, "2" * 40, "0" * 40

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from synapse_git import identity
-from synapse_hooks import process, shims
+from synapse_hooks import process
+from synapse_hooks.setup import shims
 from tests.hooking import script
 from tests.unit.shim.place import CRASHED, NEW, NEXT, OLD, REFUSED, ZERO, Place
 
@@ -250,7 +251,7 @@ def test_without_the_program_nothing_goes_in(place: Place, gone: str, monkeypatc
     else:
         monkeypatch.setattr(shims, "__file__", str(place.root / "nowhere/shims.py"))
         (place.root / "nowhere").mkdir()
-        template = Path(process.__file__).with_name("shim.sh")
+        template = Path(process.__file__).parent / "setup/shim.sh"
         (place.root / "nowhere/shim.sh").write_bytes(template.read_bytes())
     script(place.hooks / "mine", NEXT)
     for name, passed in (("pre-commit", []), ("reference-transaction", ["prepared"]), ("pre-push", ["o", "url"])):

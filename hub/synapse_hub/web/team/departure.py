@@ -18,7 +18,7 @@ from synapse_hub.hubfile import HubFile
 from synapse_hub.web import answer
 from synapse_hub.web.desk import Desk, Rejected, read
 from synapse_hub.web.party import peer
-from synapse_hub.web.team import change, own_client, part
+from synapse_hub.web.team.ownership import change, own_client, part
 
 
 async def leave(desk: Desk, request: Request) -> Response:

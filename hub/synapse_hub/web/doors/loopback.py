@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from synapse_git.protocol.path import PATHS_TYPE
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.web.desk import PEER, Desk
-from synapse_hub.web.doors import turn_away
+from synapse_hub.web.doors.door import turn_away
 
 _NAMES = ("127.0.0.1", "localhost", "[::1]")
 _TYPES = ("application/json", PATHS_TYPE)

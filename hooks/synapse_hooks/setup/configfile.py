@@ -6,7 +6,7 @@ import os
 import time
 
 from synapse_git.errors import CheckoutError
-from synapse_hooks import whole
+from synapse_hooks.setup import whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from synapse_hub.federation.nonces import Nonces
 from synapse_hub.federation.signature import SignedRequest, verify
 from synapse_hub.federation.witness import HEARD, STAMP
 from synapse_hub.web.desk import HUB, Desk
-from synapse_hub.web.doors import turn_away
+from synapse_hub.web.doors.door import turn_away
 
 
 class Signed:

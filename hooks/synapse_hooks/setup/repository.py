@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from synapse_git import checkout, content, gitdir
 from synapse_git.errors import CheckoutError
 from synapse_git.record import FOLDER
-from synapse_hooks import hookspath, include, shims
-from synapse_hooks.beside import Hook
+from synapse_hooks.setup import hookspath, include, shims
+from synapse_hooks.setup.beside import Hook
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

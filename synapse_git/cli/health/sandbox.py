@@ -6,7 +6,7 @@ import os
 import time
 
 from synapse_git import starter
-from synapse_git.cli.finding import Finding
+from synapse_git.cli.health.finding import Finding
 from synapse_git.constants import CLIENT_DEADLINE_SECONDS
 from synapse_git.errors import HubUnreachable
 

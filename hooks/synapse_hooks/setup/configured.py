@@ -10,7 +10,7 @@ import os
 
 from synapse_git import address, git
 from synapse_git.errors import CheckoutError
-from synapse_hooks import configfile, shims, whole
+from synapse_hooks.setup import configfile, shims, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from synapse_git.constants import MAX_FRAME_BYTES, SESSION_PING_SECONDS, SESSION
 from synapse_hub.core.events import AnyEvent
 from synapse_hub.lookout import Lookout
 from synapse_hub.web.desk import Desk
+from synapse_hub.web.doors.protocol import HubProtocol
+from synapse_hub.web.doors.socket import inode
 from synapse_hub.web.lookout import look_out
-from synapse_hub.web.protocol import HubProtocol
 from synapse_hub.web.session.protocol import SessionProtocol
-from synapse_hub.web.socket import inode
 
 # How often the hub looks after itself, in seconds.
 _ROUND_S = 2.0

@@ -11,8 +11,9 @@ from contextlib import suppress
 
 from synapse_git.errors import CheckoutError
 from synapse_git.record import FOLDER
-from synapse_hooks import beside, configfile, configured, hookspath, include, judged, shims
-from synapse_hooks.repository import Repository
+from synapse_hooks import judged
+from synapse_hooks.setup import beside, configfile, configured, hookspath, include, shims
+from synapse_hooks.setup.repository import Repository
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

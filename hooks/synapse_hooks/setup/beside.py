@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from synapse_git.errors import CheckoutError
-from synapse_hooks import shims, whole
+from synapse_hooks.setup import shims, whole
 
 # Behind the name of the directory of hooks; behind that of the hook itself in installations of an older form.
 _KEPT = ".kept-by-synapse-git"

@@ -8,7 +8,8 @@ import time
 from contextlib import suppress
 
 from synapse_git import address, binding, client, ending, exchange, explain, record, starter
-from synapse_git.cli import checkup, guard, register, submodules, unchecked, worktrees
+from synapse_git.cli import guard, register, submodules, worktrees
+from synapse_git.cli.health import checkup, unchecked
 from synapse_git.constants import CLIENT_DEADLINE_SECONDS
 from synapse_git.errors import CheckoutError, HubUnreachable, SynapseError
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from synapse_hooks import configured, include, shims
-from synapse_hooks.repository import Repository
+from synapse_hooks.setup import configured, include, shims
+from synapse_hooks.setup.repository import Repository
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import re
 
 from synapse_git import address
 from synapse_git.errors import CheckoutError
-from synapse_hooks import configfile, configured, shims, whole
+from synapse_hooks.setup import configfile, configured, shims, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from synapse_hooks import whole
+from synapse_hooks.setup import whole
 
 JUDGING: tuple[str, ...] = (
     "pre-commit",
@@ -41,7 +41,13 @@ def text(name: str, *, kept: str = "", here: str = "") -> bytes:
     source = os.path.dirname(os.path.abspath(__file__))
     with open(source + "/shim.sh", "rb") as file:
         template = file.read()
-    values = {"name": name, "kept": kept, "here": here, "python": interpreter(), "launch": source + "/launch.py"}
+    values = {
+        "name": name,
+        "kept": kept,
+        "here": here,
+        "python": interpreter(),
+        "launch": os.path.dirname(source) + "/launch.py",
+    }
     lines = []
     for line in template.split(b"\n"):
         variable = line.partition(b"=")[0].decode("ascii", "replace")

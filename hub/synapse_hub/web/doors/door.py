@@ -14,7 +14,7 @@ from synapse_hub.core.outcome import Refusal
 from synapse_hub.hubfile import Place
 from synapse_hub.web import answer
 from synapse_hub.web.desk import Desk
-from synapse_hub.web.protocol import BoundedProtocol
+from synapse_hub.web.doors.protocol import BoundedProtocol
 
 _HANDSHAKE_S = 5.0
 _BACKLOG = 256

@@ -17,8 +17,8 @@ from synapse_hub.core.lease import wants_extension
 from synapse_hub.core.outcome import Refusal
 from synapse_hub.web import answer
 from synapse_hub.web.desk import Desk
-from synapse_hub.web.errand import handed_on
 from synapse_hub.web.party import principal
+from synapse_hub.web.team.errand import handed_on
 
 
 class Abroad:

@@ -11,9 +11,9 @@ from starlette.types import ASGIApp
 
 from synapse_git import address
 from synapse_hub.hubfile import Place
-from synapse_hub.web import loopback
 from synapse_hub.web.desk import Desk, Rejected
-from synapse_hub.web.doors import bind, open_door
+from synapse_hub.web.doors import loopback
+from synapse_hub.web.doors.door import bind, open_door
 
 # What one hub may ask of another.
 PEER_ROUTES = (
@@ -133,7 +133,7 @@ class Listening:
     async def _open_peers(self, server: uvicorn.Server, place: Place) -> int:
         # A hub without peers does without these libraries.
         from synapse_hub.federation.identity import identity
-        from synapse_hub.web.signed import Signed
+        from synapse_hub.web.doors.signed import Signed
 
         listener = bind(place)
         app = Signed(

@@ -7,7 +7,7 @@ import stat
 
 from synapse_git import address
 from synapse_git.cli import phrase
-from synapse_git.cli.finding import Finding
+from synapse_git.cli.health.finding import Finding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import shutil
 from contextlib import contextmanager
 
 from synapse_git import checkout, client, git, identity
-from synapse_git.cli import guard, scratch
+from synapse_git.cli import guard
+from synapse_git.cli.health import scratch
 from synapse_git.cli.trail import PROOF
 from synapse_git.constants import MINIMUM_TTL_SECONDS
 from synapse_git.errors import CheckoutError, SynapseError

@@ -23,8 +23,8 @@ from synapse_hub.hub import Answered
 from synapse_hub.hubfile import HubFile, Namespace, Place
 from synapse_hub.web import answer
 from synapse_hub.web.desk import Desk, Rejected, read
-from synapse_hub.web.observed import standing
 from synapse_hub.web.party import peer
+from synapse_hub.web.team.observed import standing
 
 _CONVERTS = "have it go on in the namespace: synapse-git team init --convert"
 _ANYWHERE = ("0.0.0.0", "::")  # noqa: S104 - told apart, not bound

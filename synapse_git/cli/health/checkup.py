@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 
 from synapse_git import address, binding, client, explain, policy, scope
-from synapse_git.cli import guard, phrase, register, unchecked
+from synapse_git.cli import guard, phrase, register
 from synapse_git.cli import submodules as inner
-from synapse_git.cli.finding import Finding
+from synapse_git.cli.health import unchecked
+from synapse_git.cli.health.finding import Finding
 from synapse_git.errors import CheckoutError
 from synapse_git.identity import default_agent
 

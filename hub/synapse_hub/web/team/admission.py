@@ -19,9 +19,9 @@ from synapse_hub.federation import tickets
 from synapse_hub.federation.team import Team
 from synapse_hub.hubfile import HubFile, Peer
 from synapse_hub.web import answer
-from synapse_hub.web.departure import told
 from synapse_hub.web.desk import Desk, Rejected, read
-from synapse_hub.web.team import change, listening, named, own_client, part, url_of
+from synapse_hub.web.team.departure import told
+from synapse_hub.web.team.ownership import change, listening, named, own_client, part, url_of
 
 if TYPE_CHECKING:
     from synapse_hub.federation.joining import Admission

@@ -1,0 +1,1 @@
+"""Putting the guard into a repository, and taking it out."""

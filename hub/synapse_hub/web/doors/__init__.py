@@ -1,0 +1,1 @@
+"""Where requests come in: the socket, listeners, and a doorkeeper for each."""
