@@ -168,7 +168,6 @@ def _assembled(state: str, journal: Journal) -> tuple[Desk, socket.socket]:
         state=replayed,
         on_grant=partial(_forget_generations, state),
         on_publish=lambda events: desk.wake(events),
-        on_sync=lambda: desk.pause.begin(),
         # What was committed is in the journal; the next client starts another hub.
         on_bug=lambda: os._exit(EXIT_BUG),
     )

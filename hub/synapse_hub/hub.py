@@ -96,7 +96,6 @@ class Hub:
 
 
     ``on_publish`` gets the events after each publication, none where the state was read anew from the disk.
-    ``on_sync`` is called by the writer before it waits for the disk.
     ``on_bug`` is called when the writer is about to end by an error that nobody foresaw.
     """
 
@@ -108,14 +107,12 @@ class Hub:
         state: State,
         on_grant: Callable[[Sequence[TreeKey]], None] = lambda _: None,
         on_publish: Callable[[Sequence[AnyEvent]], None] = lambda _: None,
-        on_sync: Callable[[], None] = lambda: None,
         on_bug: Callable[[], None] = lambda: None,
     ) -> None:
         self._journal = journal
         self._clock = clock
         self._on_grant = on_grant
         self._on_publish = on_publish
-        self._on_sync = on_sync
         self._on_bug = on_bug
         self._state = state
         self.tally = Tally()
@@ -286,7 +283,7 @@ class Hub:
         try:
             if events:
                 durable = not all(isinstance(event, _SETTLING) for event in events)
-                self._journal.append(events, batch, candidate.epoch, durable=durable, on_sync=self._on_sync)
+                self._journal.append(events, batch, candidate.epoch, durable=durable)
                 self._unsynced = not durable
             elif probe:
                 self._journal.probe()

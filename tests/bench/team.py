@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import socket
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from tests.team.hosts import NAMESPACE, Host, pair
 CLAIMS = 400
 COMMITS = 30
 CLAIM_GOAL = 3.0
+# An agent claims now and then. Right behind a release, what the hub has yet to write of that is in the way.
+APART_S = 0.012
 COMMIT_GOAL = 1.1
 
 
@@ -38,7 +41,7 @@ def _claims(host: Host) -> Row:
 
 
 def _pair(line: _Line, namespace: str) -> tuple[Callable[[], None], Callable[[], None]]:
-    """A claim of a free path, and its release."""
+    """A claim of a free path, and its release with a moment after it."""
     numbers = itertools.count()
     held: list[str] = []
 
@@ -50,6 +53,7 @@ def _pair(line: _Line, namespace: str) -> tuple[Callable[[], None], Callable[[],
     def release() -> None:
         if held:
             line.ask("/v2/release", {"task_id": held.pop(), "agent": "ben", "namespace": namespace})
+            time.sleep(APART_S)
 
     return claim, release
 

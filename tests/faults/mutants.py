@@ -67,7 +67,6 @@ QUICK = (
     "tests/team/test_relocation.py",
     "tests/unit/test_checkout.py",
     "tests/team/test_settlement.py",
-    "tests/team/test_settling.py",
     "tests/team/test_witness.py",
 )
 WHOLE = Breakage("nothing broken", ())

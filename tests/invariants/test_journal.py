@@ -6,7 +6,7 @@ import os
 import shutil
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from synapse_hub.hub import Answered, Hub
 from synapse_hub.journal.journal import Journal, JournalBroken
 from synapse_hub.journal.record import Record
 from synapse_hub.journal.sqlite import SqliteStore
-from synapse_hub.journal.store import StoreError, nothing
+from synapse_hub.journal.store import StoreError
 from tests.hub.desk import FakeClock, give, keyed, running, take
 
 
@@ -32,13 +32,13 @@ class FailingStore(SqliteStore):
 
     fail = ""
 
-    def append(self, records: Sequence[Record], *, durable: bool, on_sync: Callable[[], None] = nothing) -> None:
+    def append(self, records: Sequence[Record], *, durable: bool) -> None:
         how, FailingStore.fail = FailingStore.fail, ""
         if how == "after":
-            super().append(records, durable=durable, on_sync=on_sync)
+            super().append(records, durable=durable)
         if how:
             raise StoreError("injected")
-        super().append(records, durable=durable, on_sync=on_sync)
+        super().append(records, durable=durable)
 
 
 class SlowStore(SqliteStore):
@@ -54,11 +54,11 @@ class SlowStore(SqliteStore):
         cls.entered.clear()
         cls.go_on.clear()
 
-    def append(self, records: Sequence[Record], *, durable: bool, on_sync: Callable[[], None] = nothing) -> None:
+    def append(self, records: Sequence[Record], *, durable: bool) -> None:
         if SlowStore.slow:
             self.entered.set()
             assert self.go_on.wait(10)
-        super().append(records, durable=durable, on_sync=on_sync)
+        super().append(records, durable=durable)
 
 
 def test_inv_ja_1_nothing_is_visible_before_its_event_is_committed(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -23,7 +23,7 @@ from synapse_hub.core.state import State
 from synapse_hub.hub import Answered
 from synapse_hub.journal.record import Record
 from synapse_hub.journal.sqlite import SqliteStore
-from synapse_hub.journal.store import StoreError, nothing
+from synapse_hub.journal.store import StoreError
 from synapse_hub.waiting import Patience
 from tests.hub.desk import FakeClock, Rig
 from tests.machine.shadow import CAP
@@ -38,10 +38,10 @@ class ShakyStore(SqliteStore):
 
     fail = ""
 
-    def append(self, records: Sequence[Record], *, durable: bool, on_sync: Callable[[], None] = nothing) -> None:
+    def append(self, records: Sequence[Record], *, durable: bool) -> None:
         how, ShakyStore.fail = ShakyStore.fail, ""
         if how != "before":
-            super().append(records, durable=durable, on_sync=on_sync)
+            super().append(records, durable=durable)
         if how:
             raise StoreError("injected")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ from synapse_hub.core.commands.team import ForwardClaim, SettleForward
 from synapse_hub.federation.receipts import Sending, receipt
 from synapse_hub.journal.record import Record
 from synapse_hub.journal.sqlite import SqliteStore
-from synapse_hub.journal.store import StoreError, nothing
+from synapse_hub.journal.store import StoreError
 from tests.hub.desk import FakeClock, Rig, running, take
 from tests.team.hosts import NAMESPACE, until
 
@@ -25,9 +25,9 @@ class NotingStore(SqliteStore):
     unsynced: ClassVar[list[str]] = []
     full = False
 
-    def append(self, records: Sequence[Record], *, durable: bool, on_sync: Callable[[], None] = nothing) -> None:
+    def append(self, records: Sequence[Record], *, durable: bool) -> None:
         (NotingStore.synced if durable else NotingStore.unsynced).extend(record.kind for record in records)
-        super().append(records, durable=durable, on_sync=on_sync)
+        super().append(records, durable=durable)
 
     def probe(self) -> None:
         if NotingStore.full:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from synapse_hub.federation.refresh import Refresher
     from synapse_hub.federation.reporter import Reporter
     from synapse_hub.federation.succession import Succession
-    from synapse_hub.federation.writer import Writer
+    from synapse_hub.federation.writer import Transact
 
 log = logging.getLogger("synapse_hub")
 
@@ -46,7 +46,7 @@ _JSON = {"content-type": "application/json"}
 class Embassy:
     """On the event loop only. ``transact``: the hub's own writer."""
 
-    def __init__(self, hub: Hub, team: Team, transact: Writer) -> None:
+    def __init__(self, hub: Hub, team: Team, transact: Transact) -> None:
         self._hub = hub
         self._team = team
         self._transact = transact
@@ -104,19 +104,23 @@ class Embassy:
             from synapse_hub.federation.reporter import Reporter
 
             self._refresher = Refresher(self._hub, self._team, self._transact, self.forwarder)
-            self._observer = Observer(self._hub, self._team, self._transact, self._refresher.nudge)
+            self._observer = Observer(self._hub, self._team, self._transact, self._nudge)
             self._reporter = Reporter(self._hub, self._team, self._transact)
             self._courier = Courier(self._hub, self._team)
             self._keep(asyncio.ensure_future(self._refresher.run()))
             self._keep(asyncio.ensure_future(self._reporter.run()))
             self._keep(asyncio.ensure_future(self._courier.run()))
-        self._refresher.nudge()
-        self._reporter.nudge()
-        self._courier.nudge()
+        self._nudge()
         self._observer.keep_up()
         if len(self._hub.state.team.estates) and (self._moving is None or self._moving.done()):
             self._moving = asyncio.ensure_future(self._go_on())
             self._keep(self._moving)
+
+    def _nudge(self) -> None:
+        """Somebody has come back, or there is something new: what waits for owners need not wait for its turn."""
+        for one in (self._refresher, self._reporter, self._courier):
+            if one is not None:
+                one.nudge()
 
     async def _go_on(self) -> None:
         await self.conveyance.resume()

@@ -12,7 +12,6 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import cache, partial
 from typing import Any
 
 from synapse_git.constants import OWNER_DEADLINE_SECONDS
@@ -25,12 +24,13 @@ from synapse_hub.core.outcome import Refusal
 from synapse_hub.federation.errand import Errand
 from synapse_hub.federation.link import Link, Reply, Unreachable, unreachable
 from synapse_hub.federation.receipts import Sending, receipt
-from synapse_hub.federation.settling import Settling
-from synapse_hub.federation.writer import Writer
+from synapse_hub.federation.writer import Transact
 from synapse_hub.hub import Answered, Hub
 
 # Refusals after which it is not known whether something was done; the last is also that of a copy that came second.
 _UNDECIDED = ("JOURNAL_UNAVAILABLE", "NOT_AUTHORISED")
+# Whoever looks at receipts waits for those that are being written, but not for a disk that hangs.
+_SETTLE_S = 0.5
 
 
 class _Turn:
@@ -47,7 +47,7 @@ class Forwarder:
     def __init__(
         self,
         hub: Hub,
-        transact: Writer,
+        transact: Transact,
         foreign: Callable[[str], bool],
         wall: Callable[[], float] = time.time,
     ) -> None:
@@ -57,7 +57,7 @@ class Forwarder:
         self._wall = wall
         self._boot_id = boot_id()
         self._turns: dict[TaskKey, _Turn] = {}
-        self._settling = Settling(transact)
+        self._settling: set[asyncio.Future[Answered]] = set()
 
     def sending(self) -> Sending:
         """Now, as the moment before something is sent."""
@@ -76,22 +76,19 @@ class Forwarder:
         async with self._turn(task):
             # What was sent under this key before, without an answer, may arrive yet.
             alone = all(one.key != key for one in self._hub.state.team.under_way.get(task, ()))
-            # Rises from one intent for a task to the next, and is known before this one is written.
-            headers["synapse-order"] = str(self._hub.state.seq)
-            self._settling.write()
-            request = cache(partial(link.signed, "POST", f"/v2/{errand.verb}", headers, errand.raw))
-            begun = await self._transact(intent, request)
+            begun = await self._transact(intent)
             if isinstance(begun.outcome, Refusal):
                 return begun
+            headers["synapse-order"] = str(begun.seq)
             sending = self.sending()
             try:
-                reply = await link.send(request(), deadline_s=intent.patience_s)
+                reply = await link.ask("POST", f"/v2/{errand.verb}", headers, errand.raw, deadline_s=intent.patience_s)
                 # The answer to a key is given again, but what is refused once may be granted to a second copy.
                 if not reply.reason or (alone and reply.alone and reply.reason not in _UNDECIDED):
-                    self._settling.add(self._consequence(reply, errand, key, sending))
+                    self._settle(self._consequence(reply, errand, key, sending))
             except Unreachable as error:
                 if alone and not error.sent:
-                    self._settling.add(_as_before(task, key))
+                    self._settle(_as_before(task, key))
                 return unreachable(link.name, str(error), after=error.sent)
             except ValueError as error:
                 return unreachable(link.name, str(error), after=True)
@@ -109,9 +106,19 @@ class Forwarder:
             patience_s=OWNER_DEADLINE_SECONDS + errand.wait_s,
         )
 
+    def _settle(self, consequence: AnyCommand) -> None:
+        """Put on record what the owner said. The agent hears of it meanwhile: it is the owner's word that counts.
+
+        Should it be lost, the intent still stands, and with it the receipt covers nothing until the owner is asked.
+        """
+        settling = self._transact(consequence)
+        self._settling.add(settling)
+        settling.add_done_callback(self._settling.discard)
+
     async def settled(self) -> None:
         """Comes back once every answer that was handed on is on record, or cannot be put there soon."""
-        await self._settling.over()
+        if self._settling:
+            await asyncio.wait(self._settling, timeout=_SETTLE_S)
 
     def _consequence(self, reply: Reply, errand: Errand, key: str, sending: Sending) -> AnyCommand:
         """What is on record after the owner's answer. Raises: ValueError, where a success is no claim."""

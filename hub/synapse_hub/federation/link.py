@@ -85,26 +85,13 @@ class Link:
     async def ask(
         self, method: str, target: str, headers: Mapping[str, str], body: bytes = b"", *, deadline_s: float
     ) -> Reply:
-        """`send` a request that is signed now. Raises: Unreachable; ValueError, as `signed`."""
-        return await self.send(self.signed(method, target, headers, body), deadline_s=deadline_s)
-
-    def signed(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> SignedRequest:
-        """A request as `send` takes it. Raises: ValueError, where a header holds what cannot be signed."""
-        request = SignedRequest(method, target, dict(headers), body)
-        self._sign(request)
-        return request
-
-    def _sign(self, request: SignedRequest) -> None:
-        if self._witness is not None and (told := self._witness.told(self.name)):
-            request.headers[HEARD] = told
-        self._signer.sign(request, self.name, now=self._wall(), nonce=secrets.token_hex(12))
-
-    async def send(self, request: SignedRequest, *, deadline_s: float) -> Reply:
         """Send a request, and once more if the connection broke: what changes something carries a key.
 
         Raises:
             Unreachable: nothing that can be understood came back within ``deadline_s``.
+            ValueError: a header holds what cannot be signed.
         """
+        request = SignedRequest(method, target, dict(headers), body)
         sent = False
         try:
             async with asyncio.timeout(deadline_s):
@@ -114,23 +101,21 @@ class Link:
                         return reply
                     await asyncio.sleep(_APART_S)
                 except NotConnected:
-                    return await self._again(request)
+                    return await self._once(request)
                 except Broken:
                     sent = True
-                reply = await self._again(request)
+                reply = await self._once(request)
                 return msgspec.structs.replace(reply, alone=False)
         except TimeoutError:
             raise Unreachable(f"it did not answer within {deadline_s:g} s") from None
         except (NotConnected, Broken) as error:
             raise Unreachable(str(error), sent=sent or isinstance(error, Broken)) from error
 
-    async def _again(self, request: SignedRequest) -> Reply:
-        """Once more, and a second signature: an owner takes each once. Raises: as `_once`."""
-        self._sign(request)
-        return await self._once(request)
-
     async def _once(self, request: SignedRequest) -> Reply:
-        """Raises: NotConnected, Broken, Unreachable."""
+        """Signed now: an owner takes each signature once. Raises: NotConnected, Broken, Unreachable."""
+        if self._witness is not None and (told := self._witness.told(self.name)):
+            request.headers[HEARD] = told
+        self._signer.sign(request, self.name, now=self._wall(), nonce=secrets.token_hex(12))
         found = await self._line.exchange(request.method, request.target, request.headers, request.body)
         if self._witness is not None:
             self._witness.hear(self.name, found.headers.get(STAMP, ""))

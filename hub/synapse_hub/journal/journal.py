@@ -14,7 +14,7 @@ from synapse_hub.journal.mark import Mark, MarkFile, keep_id
 from synapse_hub.journal.record import GENESIS, Record, UnknownEvent, chain, seal
 from synapse_hub.journal.snapshot import Snapshot, restore
 from synapse_hub.journal.sqlite import SqliteStore, copy_synced, sync_file
-from synapse_hub.journal.store import Damaged, Store, StoreError, nothing
+from synapse_hub.journal.store import Damaged, Store, StoreError
 
 REPAIR = (
     "Put the newest copy back (journal.db with its journal.db-wal), or start again from what is intact: "
@@ -99,18 +99,8 @@ class Journal:
         self._forgettable = min(seqs) if len(seqs) > 1 else 0
         return state
 
-    def append(
-        self,
-        events: Sequence[AnyEvent],
-        batch: str,
-        epoch: int,
-        *,
-        durable: bool = True,
-        on_sync: Callable[[], None] = nothing,
-    ) -> None:
+    def append(self, events: Sequence[AnyEvent], batch: str, epoch: int, *, durable: bool = True) -> None:
         """Commit ``events`` as one transaction; ``epoch``: the highest issued with them.
-
-        ``on_sync``: as `Store.append` takes it.
 
         Raises:
             StoreError: whether they are there is unknown until `recover`.
@@ -121,7 +111,7 @@ class Journal:
             record = seal(event, self._seq + len(records) + 1, self.incarnation, batch, head)
             head = record.hash
             records.append(record)
-        self._store.append(records, durable=durable, on_sync=on_sync)
+        self._store.append(records, durable=durable)
         self._head, self._seq = head, self._seq + len(records)
         if durable:
             self._advance(Mark(self.hub_id, self.incarnation, self._seq, epoch, head.hex(), self._mark.turn + 1))

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from typing import Any
 
 from synapse_hub.core.events import AUDIT_KINDS
 from synapse_hub.journal.record import Record
 from synapse_hub.journal.snapshot import Snapshot
-from synapse_hub.journal.store import Damaged, StoreError, nothing
+from synapse_hub.journal.store import Damaged, StoreError
 
 FORMAT = 1
 # The message of an error may quote a damaged name, which Python then cannot decode.
@@ -78,13 +78,12 @@ class SqliteStore:
             self._connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
             self._durable = durable
 
-    def append(self, records: Sequence[Record], *, durable: bool, on_sync: Callable[[], None] = nothing) -> None:
+    def append(self, records: Sequence[Record], *, durable: bool) -> None:
         rows = [(r.seq, r.incarnation, r.batch, r.kind, r.body.decode(), r.hash) for r in records]
         try:
             self._sync(durable=durable)
             self._connection.execute("BEGIN IMMEDIATE")
             self._connection.executemany(_INSERT, rows)
-            on_sync()
             self._connection.execute("COMMIT")
         except SQLITE_ERRORS as error:
             raise StoreError(f"writing {self.path}: {error}") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from synapse_hub.journal.record import Record
@@ -13,10 +13,6 @@ class StoreError(Exception):
     """Rows could not be written or read. After a failed `Store.append` it is unknown whether they are there."""
 
 
-def nothing() -> None:
-    """What an append is told to do where there is nothing to do."""
-
-
 class Damaged(StoreError):
     """What is there is not what was written: no retry helps."""
 
@@ -24,10 +20,8 @@ class Damaged(StoreError):
 class Store(Protocol):
     """An append-only table of rows in order of ``seq``."""
 
-    def append(self, records: Sequence[Record], *, durable: bool, on_sync: Callable[[], None] = nothing) -> None:
+    def append(self, records: Sequence[Record], *, durable: bool) -> None:
         """All of them or none, in one transaction; ``durable``: synced before this returns. Spec: INV-JA-4.
-
-        ``on_sync`` is called before the disk is waited for.
 
         Raises:
             StoreError: the outcome is unknown.

@@ -29,7 +29,6 @@ from synapse_hub.mentions import Mentions
 from synapse_hub.waiting import Patience
 from synapse_hub.watchers import Watchers
 from synapse_hub.web.outbox import Outbox
-from synapse_hub.web.pause import Pause, Work
 from synapse_hub.web.session.roster import Roster
 
 # Under these an ASGI scope says who is asking: a user of this machine, or another hub.
@@ -76,7 +75,6 @@ class Desk:
         self.closings = Closings()
         self.order = Order()
         self.watchers = Watchers()
-        self.pause = Pause()
         self._outbox = Outbox(hub)
         self.roster = Roster(hub, self._outbox.leave)
         self._followers: set[asyncio.Event] = set()
@@ -87,15 +85,9 @@ class Desk:
         # Called from the writer's thread after each publication; set while a server runs.
         self.wake: Callable[[Sequence[AnyEvent]], None] = lambda _: None
 
-    def transact(self, command: AnyCommand, meanwhile: Work | None = None) -> asyncio.Future[Answered]:
-        """The durable outcome of ``command``. A caller that is cancelled leaves the command to its fate.
-
-        ``meanwhile``: as `Pause.use` takes it.
-        """
-        future = self._submit(command, None)
-        if meanwhile:
-            self.pause.use(meanwhile, future)
-        return future
+    def transact(self, command: AnyCommand) -> asyncio.Future[Answered]:
+        """The durable outcome of ``command``. A caller that is cancelled leaves the command to its fate."""
+        return self._submit(command, None)
 
     async def transact_patiently(self, command: AnyCommand, request: Request, wait_s: float) -> Answered:
         """As `transact`, waiting up to ``wait_s`` for others to end, as long as the asker stays connected."""

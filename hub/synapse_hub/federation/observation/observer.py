@@ -61,7 +61,7 @@ class Observed:
 
 
 class Observer:
-    """On the event loop only. ``changed``: called when agents here hold something else at a peer."""
+    """On the event loop only. ``changed``: called when a peer is back, or agents here hold something else there."""
 
     def __init__(self, hub: Hub, team: Team, transact: Transact, changed: Callable[[], None]) -> None:
         self._hub = hub
