@@ -102,7 +102,8 @@ def test_an_override_names_what_is_held_and_of_what(rig: Rig) -> None:
     """What nobody holds is counted, not named, and is nobody's; where none of it is held all of it is named."""
     rig.answer(take("t1", "ana", ("src/a",)))
     free = tuple(f"free/{number}" for number in range(20))
-    command = RecordOverride(**CHANGE | {"paths": (*free, "src/a")}, action="commit", reason_text="urgent")
+    command = RecordOverride(**CHANGE, action="commit", reason_text="urgent")
+    command = msgspec.structs.replace(command, paths=(*free, "src/a"))
     rig.answer(command)
     assert "changes src/a, which you hold for task t1, because" in told(rig, "ana")[0]
     rig.answer(msgspec.structs.replace(command, paths=free))
