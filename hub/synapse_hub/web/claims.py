@@ -44,7 +44,7 @@ from synapse_hub.core.state import State
 from synapse_hub.hub import Answered
 from synapse_hub.web import answer
 from synapse_hub.web.acquaintance import stranger
-from synapse_hub.web.closing import closing, known
+from synapse_hub.web.closing import closing
 from synapse_hub.web.desk import Desk, Rejected, label, read, remark, session, task_name
 from synapse_hub.web.key import keyed
 from synapse_hub.web.party import in_order, named, owner, peer, principal, recipient
@@ -74,7 +74,6 @@ async def claim(desk: Desk, request: Request) -> Response:
     once = keyed(request, "claim", raw, command)
     errand = Errand("claim", raw, command, command.principal, wait_s=wait_s)
     await desk.embassy.oriented(command.namespace)
-    await known(desk, request)
     with closing(desk, request, (command.namespace, command.task_id), command.paths or ()):
         if abroad := owner(desk, request, command.namespace):
             return await forwarded(desk, request, abroad, errand)
@@ -94,7 +93,6 @@ async def release(desk: Desk, request: Request) -> Response:
     if body.force and not reason.strip():
         raise Rejected("INVALID_REQUEST", "a forced release needs a reason", "Give reason_text: the holder is told it")
     command = ReleaseClaim(**_task(desk, request, body), force=body.force, reason_text=reason)
-    await known(desk, request)
     with closing(desk, request, (command.namespace, command.task_id), ()):
         return await _decided(desk, request, "release", raw, command)
 

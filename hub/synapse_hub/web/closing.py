@@ -24,12 +24,6 @@ _HEADER = b"synapse-unedited-since"
 _NOTHING = nullcontext()
 
 
-async def known(desk: Desk, request: Request) -> None:
-    """Comes back once what is to be given back is known here, though its owner granted it a moment ago."""
-    if _since(request) is not None:
-        await desk.embassy.settled()
-
-
 def closing(desk: Desk, request: Request, key: TaskKey, kept: Iterable[str]) -> AbstractContextManager[None]:
     """While the claim ``key`` is given back, but for ``kept``. Raises: Rejected."""
     since = _since(request)

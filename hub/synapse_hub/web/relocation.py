@@ -79,6 +79,5 @@ async def _refused(desk: Desk, namespace: str, held: Sequence[Claim]) -> Refusal
     carry = partial(desk.embassy.forward, ownership.owner)
     if failed := await conversion.convert(carry, held, namespace, exclusion):
         return Refusal("SCOPE_CONFLICT", f"{ownership.owner} did not take over {'; '.join(failed)}")
-    await desk.embassy.settled()
     await desk.transact(YieldClaims(tasks=tuple(claim.key for claim in held)))
     return None

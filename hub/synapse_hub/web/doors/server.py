@@ -103,7 +103,6 @@ async def _serve(server: _Server, desk: Desk, listener: socket.socket, course: _
     ]
     try:
         await server.serve(sockets=[listener])
-        await desk.embassy.settled()
     finally:
         for task in tasks:
             task.cancel()

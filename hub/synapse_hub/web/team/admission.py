@@ -128,7 +128,6 @@ async def _convert(desk: Desk, admission: Admission, held: list[Claim], *, known
     carry = partial(desk.embassy.forward, admission.id)
     failed = await conversion.convert(carry, held, admission.namespace, admission.exclusion)
     if not failed:
-        await desk.embassy.settled()
         await desk.transact(YieldClaims(tasks=tuple(claim.key for claim in held)))
         return
     if not known:
